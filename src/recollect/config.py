@@ -1,0 +1,94 @@
+"""Settings: the only reader of the environment and of recollect.toml.
+
+An argument wins over the environment, the environment over recollect.toml (the nearest one from the working
+folder upwards, else the user's own), and that over the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import ConfigError
+
+FILE_NAME = "recollect.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a store is opened with, and where each setting came from."""
+
+    url: str
+    namespace: str = "default"
+    embedder: str = "auto"
+    origins: Mapping[str, str] | None = None
+
+
+SETTINGS = tuple(field.name for field in fields(Config) if field.name != "origins")
+
+
+def load(**given: str | None) -> Config:
+    """The settings in force; `given` are those of the caller, None where they say nothing."""
+    values: dict[str, str] = {"url": str(default_path()), "namespace": "default", "embedder": "auto"}
+    origins = dict.fromkeys(values, "default")
+    path = find_file()
+    for origin, source in (
+        (str(path), _from_file(path) if path else {}),
+        ("environment", _from_environment()),
+        ("argument", {name: value for name, value in given.items() if value is not None}),
+    ):
+        for name, value in source.items():
+            values[name], origins[name] = value, origin
+    return Config(**values, origins=origins)
+
+
+def default_path() -> Path:
+    """The default store, in the platform's folder for a user's data."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memory.db"
+
+
+def user_file() -> Path:
+    """The user's own settings."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / FILE_NAME
+
+
+def find_file() -> Path | None:
+    """The recollect.toml in force: named by RECOLLECT_CONFIG, the nearest upwards, or the user's own."""
+    named = os.environ.get("RECOLLECT_CONFIG")
+    if named:
+        path = Path(named)
+        if not path.is_file():
+            raise ConfigError(f"RECOLLECT_CONFIG names {named}, which is not a file.")
+        return path
+    here = Path.cwd()
+    candidates = [folder / FILE_NAME for folder in (here, *here.parents)] + [user_file()]
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def _from_environment() -> dict[str, str]:
+    return {name: value for name in SETTINGS if (value := os.environ.get(f"RECOLLECT_{name.upper()}"))}
+
+
+def _from_file(path: Path) -> dict[str, str]:
+    try:
+        settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} can't be read ({error}): mend it, or remove it.") from error
+    for name, value in settings.items():
+        if name not in SETTINGS:
+            raise ConfigError(
+                f"{path} sets {name!r}, which is no setting: choose from {', '.join(SETTINGS)}."
+            )
+        if not isinstance(value, str) or not value:
+            raise ConfigError(f"{path} sets {name} to {value!r}: give a string in quotes.")
+    if "url" in settings and "://" not in settings["url"]:
+        settings["url"] = str(path.parent / Path(settings["url"]).expanduser())
+    return settings

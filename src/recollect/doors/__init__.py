@@ -1,0 +1,1 @@
+"""Who is asking? Thin ways in: parse, one call to Memories, render."""

@@ -1,0 +1,108 @@
+"""From what a caller gives to a record that can be written: checked, classified, analysed."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any
+
+from uuid_utils import uuid7
+
+from recollect import checks
+from recollect.errors import InvalidInput
+from recollect.query.languages import detect
+from recollect.sectors import classify
+from recollect.store.base import Record, Text
+from recollect.store.text import analyse
+from recollect.times import moment, moment_or_none
+from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
+
+
+def new_id() -> str:
+    """A UUIDv7: ids sort by when they were made."""
+    return str(uuid7())
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a language model sees: four bytes of UTF-8 each.
+
+    >>> estimate_tokens("The API listens on port 8080"), estimate_tokens("我们用")
+    (7, 3)
+    """
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+def record(draft: Draft, now: datetime) -> Record:
+    """A memory, complete; InvalidInput when something about the draft can't be used."""
+    content = checks.text(draft.text)
+    created_at = now if draft.created_at is None else moment(draft.created_at)
+    valid_from, valid_until = moment_or_none(draft.valid_from), moment_or_none(draft.valid_until)
+    checks.interval(valid_from, valid_until)
+    speaker = checks.optional_name(draft.speaker, what="The speaker")
+    tags = checks.names(draft.tags, what="A tag")
+    files = checks.names(draft.files, what="A file name")
+    language = checks.language(draft.language) or detect(content)
+    importance = checks.fraction(draft.importance, what="importance")
+    analysed = analyse(Text(0, 0, content, speaker, language, tags, files, (), "memory", None))
+    return Record(
+        id=checks.optional_name(draft.id, what="The id") or new_id(),
+        kind="memory",
+        content=content,
+        terms=analysed.terms,
+        hash=analysed.hash,
+        near_keys=analysed.near_keys,
+        created_at=created_at,
+        updated_at=created_at,
+        sector=checks.choice(draft.sector, SECTORS, what="sector") if draft.sector else classify(content),
+        tier=checks.choice(draft.tier, TIERS, what="tier"),
+        language=language,
+        importance=importance,
+        salience=importance,
+        salience_at=created_at,
+        token_count=estimate_tokens(content),
+        trust=checks.choice(draft.trust, TRUSTS, what="trust"),
+        session=checks.optional_name(draft.session, what="The session"),
+        speaker=speaker,
+        tags=tags,
+        files=files,
+        metadata=checks.metadata(draft.metadata),
+        source=checks.optional_name(draft.source, what="The source"),
+        summary=checks.optional_text(draft.summary, what="The summary"),
+        valid_from=valid_from,
+        valid_until=valid_until,
+        expires_at=moment_or_none(draft.expires_at),
+    )
+
+
+_UPDATABLE = {field.name for field in fields(Draft)} - {"id", "vector"}
+
+
+def changed(memory: Memory, changes: dict[str, Any], now: datetime) -> Record:
+    """An existing memory with some of a draft's fields changed; the rest as it was."""
+    for name in changes:
+        if name not in _UPDATABLE:
+            raise InvalidInput(f"{name!r} can't be updated: choose from {', '.join(sorted(_UPDATABLE))}.")
+    kept: dict[str, Any] = {
+        "text": memory.content,
+        "session": memory.session,
+        "speaker": memory.speaker,
+        "created_at": memory.created_at,
+        "sector": memory.sector,
+        "tier": memory.tier,
+        "tags": memory.tags,
+        "files": memory.files,
+        "importance": memory.importance,
+        "summary": memory.summary,
+        "language": memory.language,
+        "metadata": memory.metadata,
+        "source": memory.source,
+        "trust": memory.trust,
+        "valid_from": memory.valid_from,
+        "valid_until": memory.valid_until,
+        "expires_at": memory.expires_at,
+    }
+    if "text" in changes:
+        del kept["language"], kept["sector"]
+    written = record(Draft(**kept | changes, id=memory.id), now)
+    salience = written.importance if "importance" in changes else memory.salience
+    return replace(written, kind=memory.kind, updated_at=now, salience=salience, salience_at=now)

@@ -1,0 +1,133 @@
+"""Texts to vectors, with the store's generations in mind: which model writes, which one asks."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.embed.base import Embedder, default_embedder, find_embedder
+from recollect.errors import EmbedderError, EmbedderFailed, EmbedderMissing
+from recollect.store.base import Generation, NamespaceFacts, Vector
+
+_CACHED_QUERIES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A query's vector and the generation that it may be compared with; or why there is none."""
+
+    generation: Generation | None = None
+    vector: Vector | None = None
+    note: str | None = None
+
+
+class Meaning:
+    """One embedder for a store, found when it is first needed.
+
+    `setting` is "auto" (the model that the store was written with, else the best one installed), "none", the
+    name of an embedder, or an embedder itself.
+    """
+
+    def __init__(self, setting: str | Embedder) -> None:
+        self._setting = setting
+        self._found: dict[str, Embedder | EmbedderError] = {}
+        self._default: Embedder | None = None
+        self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def is_off(self) -> bool:
+        """Whether vectors were switched off on purpose."""
+        return self._setting == "none"
+
+    def writer(self, facts: NamespaceFacts | None) -> Embedder | None:
+        """The embedder that new memories of this namespace are given vectors by; None for none."""
+        if self.is_off:
+            return None
+        if not isinstance(self._setting, str):
+            return self._setting
+        if self._setting != "auto":
+            return self._find(self._setting)
+        if facts is not None and facts.generation is not None:
+            try:
+                return self._find_exactly(facts.generation)
+            except EmbedderError:
+                pass  # the best one that is installed starts a new generation
+        if self._default is None:
+            self._default = default_embedder()
+        return self._default
+
+    def query(self, text: str, facts: Iterable[NamespaceFacts]) -> QueryVector:
+        """The query's vector in the generation that these namespaces are searched in."""
+        if self.is_off:
+            return QueryVector(note="vectors are switched off, so keywords answered alone")
+        generations = {fact.generation for fact in facts if fact.generation is not None}
+        if not generations:
+            return QueryVector(note="no memory has a vector yet, so keywords answered alone")
+        if len(generations) > 1:
+            return QueryVector(
+                note="these namespaces were embedded by different models, so keywords answered alone"
+            )
+        generation = generations.pop()
+        try:
+            embedder = self._find_exactly(generation)
+            return QueryVector(generation, self._embed_query(embedder, text))
+        except EmbedderError as error:
+            return QueryVector(note=f"keywords answered alone: {error}")
+
+    def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vector:
+        """Vectors for texts, checked: EmbedderFailed for anything that must not be kept."""
+        try:
+            vectors = embedder.embed(texts)
+        except EmbedderError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:
+            raise EmbedderFailed(f"{embedder.name} failed: {error}") from error
+        if vectors.shape != (len(texts), embedder.dimensions) or not np.isfinite(vectors).all():
+            wanted = (len(texts), embedder.dimensions)
+            raise EmbedderFailed(f"{embedder.name} gave vectors of the shape {vectors.shape}, not {wanted}.")
+        return vectors
+
+    def _embed_query(self, embedder: Embedder, text: str) -> Vector:
+        key = (embedder.fingerprint, text)
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+        vector: Vector = self.embed(embedder, [embedder.query_prefix + text])[0]
+        with self._lock:
+            self._cache[key] = vector
+            if len(self._cache) > _CACHED_QUERIES:
+                self._cache.popitem(last=False)
+        return vector
+
+    def _find_exactly(self, generation: Generation) -> Embedder:
+        """The embedder that made these vectors, whatever is set for new ones."""
+        embedder = self._setting if not isinstance(self._setting, str) else None
+        if embedder is None or embedder.fingerprint != generation.fingerprint:
+            embedder = self._find(generation.model)
+        if embedder.fingerprint != generation.fingerprint:
+            raise EmbedderMissing(
+                f"the memories were embedded by another version of {generation.model}: run recollect reembed"
+            )
+        return embedder
+
+    def _find(self, name: str) -> Embedder:
+        if name not in self._found:
+            try:
+                self._found[name] = find_embedder(name)
+            except EmbedderError as error:
+                self._found[name] = error
+        found = self._found[name]
+        if isinstance(found, EmbedderError):
+            raise found
+        return found
+
+
+def generation_of(embedder: Embedder) -> Generation:
+    """What vectors of this embedder are kept under."""
+    return Generation(embedder.name, embedder.dimensions, embedder.fingerprint)

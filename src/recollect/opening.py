@@ -1,0 +1,53 @@
+"""Opening a store from a path, a URL or the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from recollect import config, drafting
+from recollect.embed.base import Embedder
+from recollect.errors import ConfigError
+from recollect.meaning import Meaning
+from recollect.memories import Memories
+from recollect.store.sqlite.store import SqliteStore
+
+
+def open(
+    url: str | Path | None = None,
+    *,
+    namespace: str | None = None,
+    embedder: str | Embedder | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    count_tokens: Callable[[str], int] = drafting.estimate_tokens,
+) -> Memories:
+    """Open a store, making it when it is not there: `recollect.open("notes.db", namespace="proj1")`.
+
+    Without a path, RECOLLECT_URL, recollect.toml or the platform's data folder say where; ":memory:" keeps
+    everything in memory. `embedder` is "auto", "none", a name ("arctic-s", "static-s", "hash") or an object
+    of your own; `clock` and `count_tokens` are for tests and for exact token counts.
+    """
+    by_name = embedder if isinstance(embedder, str) else None
+    settings = config.load(url=None if url is None else str(url), namespace=namespace, embedder=by_name)
+    setting = embedder if embedder is not None and not isinstance(embedder, str) else settings.embedder
+    is_default = (settings.origins or {}).get("url") == "default"
+    return Memories(
+        SqliteStore(_path(settings.url, make_folder=is_default)),
+        namespace=settings.namespace,
+        meaning=Meaning(setting),
+        clock=clock,
+        count_tokens=count_tokens,
+    )
+
+
+def _path(url: str, *, make_folder: bool) -> Path | None:
+    if url == ":memory:":
+        return None
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme != "sqlite":
+        raise ConfigError(f"{scheme}:// is no kind of store known here: give a file, such as memory.db.")
+    path = Path(rest if separator else url).expanduser()
+    if make_folder:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return path

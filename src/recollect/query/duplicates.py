@@ -1,0 +1,58 @@
+"""Do these two texts say nearly the same? Hashes that near-duplicates are likely to share, and a check.
+
+MinHash in bands: texts whose terms and neighbouring pairs of terms overlap by `THRESHOLD` share at least one
+of their keys with a probability of 98%; whoever shares a key is compared exactly.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+THRESHOLD = 0.75
+FEWEST_TERMS = 5
+BANDS = 8
+ROWS = 4
+
+
+@cache
+def _multipliers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    random = np.random.default_rng(20_260_115)
+    odd = random.integers(1, 2**63, BANDS * ROWS, dtype=np.uint64) | np.uint64(1)
+    return odd, random.integers(0, 2**63, BANDS * ROWS, dtype=np.uint64)
+
+
+def near_keys(terms: Sequence[str]) -> tuple[int, ...]:
+    """The keys of a text; none when it has too few terms to say whether another is nearly the same.
+
+    >>> len(near_keys("the api listens on port 8080 by default".split())), near_keys(["yes", "ok"])
+    (8, ())
+    """
+    features = _features(terms)
+    if len(set(terms)) < FEWEST_TERMS:
+        return ()
+    hashes = np.fromiter((zlib.crc32(feature.encode()) for feature in features), np.uint64)
+    factor, offset = _multipliers()
+    mixed = (hashes[:, None] * factor + offset) >> np.uint64(16)
+    lowest = mixed.min(axis=0).reshape(BANDS, ROWS)
+    return tuple(zlib.crc32(band.tobytes(), number) << 3 | number for number, band in enumerate(lowest))
+
+
+def is_near_duplicate(terms: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether two texts share most of their terms and pairs of terms.
+
+    >>> old = "the api listens on port 8080 by default unless told otherwise".split()
+    >>> is_near_duplicate(old, [*old, "again"]), is_near_duplicate(old, "the cat sat on the mat".split())
+    (True, False)
+    """
+    mine, theirs = _features(terms), _features(others)
+    return len(mine & theirs) >= THRESHOLD * len(mine | theirs)
+
+
+def _features(terms: Sequence[str]) -> set[str]:
+    return {*terms, *(f"{first} {second}" for first, second in pairwise(terms))}

@@ -1,0 +1,92 @@
+"""Where in this text are the words? Snippets cut from the original text, the same on every backend."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from recollect.query.terms import KeywordQuery, analyse
+
+WIDTH = 200
+_LOOKED_AT = 20_000
+
+
+def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2) -> tuple[str, ...]:
+    """Up to `count` pieces of the text around the words that matched; none when none did.
+
+    They are HTML: the text is escaped, `<mark>` is the only element, and … stands for what was left out.
+
+    >>> from recollect.query.terms import parse_query
+    >>> highlights("Logins use <b>JWT</b> tokens", parse_query("login token"), "en")
+    ('<mark>Logins</mark> use &lt;b&gt;JWT&lt;/b&gt; <mark>tokens</mark>',)
+    """
+    spans = _matched(text[:_LOOKED_AT], query, language)
+    snippets: list[tuple[int, str]] = []
+    while spans and len(snippets) < count:
+        start, end = _best_window(spans)
+        inside = [span for span in spans if start <= span[0] and span[1] <= end]
+        snippets.append((start, _render(text, inside)))
+        spans = [span for span in spans if span not in inside]
+    return tuple(snippet for _, snippet in sorted(snippets))
+
+
+def _matched(text: str, query: KeywordQuery, language: str) -> list[tuple[int, int]]:
+    terms, prefixes = query.terms, query.prefixes
+    spans = [
+        (term.start, term.end)
+        for term in analyse(text, language)
+        if term.text in terms or (prefixes and term.text.startswith(prefixes))
+    ]
+    return _joined(sorted(set(spans)))
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Overlapping marks become one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _best_window(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The first stretch of WIDTH characters that holds the most marks."""
+    best, most = 0, 0
+    last = 0
+    for first in range(len(spans)):
+        last = max(last, first)
+        while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= WIDTH:
+            last += 1
+        if last - first + 1 > most:
+            best, most = first, last - first + 1
+    return spans[best][0], spans[best + most - 1][1]
+
+
+def _render(text: str, marks: Sequence[tuple[int, int]]) -> str:
+    room = max(0, WIDTH - (marks[-1][1] - marks[0][0])) // 2
+    start = _word_edge(text, max(0, marks[0][0] - room), -1)
+    end = _word_edge(text, min(len(text), marks[-1][1] + room), 1)
+    pieces, place = [], start
+    for a, b in marks:
+        pieces += [
+            html.escape(text[place:a], quote=False),
+            "<mark>",
+            html.escape(text[a:b], quote=False),
+            "</mark>",
+        ]
+        place = b
+    pieces.append(html.escape(text[place:end], quote=False))
+    return ("…" if start else "") + "".join(pieces).strip() + ("…" if end < len(text) else "")
+
+
+def _word_edge(text: str, place: int, step: int) -> int:
+    """The nearest end of a word outwards, if there is one close by."""
+    for moved in range(20):
+        spot = place + step * moved
+        if spot <= 0 or spot >= len(text):
+            return min(max(spot, 0), len(text))
+        if text[spot - 1 if step < 0 else spot].isspace():
+            return spot
+    return place

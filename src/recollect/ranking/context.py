@@ -1,0 +1,38 @@
+"""Neighbours in a session lend each other relevance: a turn is often found by what was said around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recollect.ranking.fuse import Fused
+
+LENT = (0.25, 0.12)
+"""How much of its score a memory lends to those one and two places away."""
+
+
+def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
+    """Every candidate with what its neighbours lend it. Scores stay within 0..1 and keep their order."""
+    places: dict[tuple[int | None, int | None], float] = {
+        (item.candidate.session, item.candidate.position): item.base
+        for item in fused
+        if item.candidate.session is not None
+    }
+    if len(places) < 2:
+        return list(fused)
+    raised = [replace(item, lent=_borrowed(item, places, lent)) for item in fused]
+    scale = 1 / max(1.0, *(item.base + item.lent for item in raised))
+    return [replace(item, base=item.base * scale, lent=item.lent * scale) for item in raised]
+
+
+def _borrowed(
+    item: Fused, places: dict[tuple[int | None, int | None], float], lent: Sequence[float]
+) -> float:
+    session, position = item.candidate.session, item.candidate.position
+    if session is None or position is None:
+        return 0.0
+    return sum(
+        share * places.get((session, position + step), 0.0)
+        for distance, share in enumerate(lent, 1)
+        for step in (-distance, distance)
+    )

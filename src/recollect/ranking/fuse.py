@@ -1,0 +1,206 @@
+"""Several ranked lists into one. Each fusion by its name, and nothing else.
+
+`mix` is the default: the scores of each leg made comparable, then mixed. `rrf` looks at ranks alone.
+`weighted` adds salience and recency. `rerank` lets vectors reorder what keywords found. `fallback` takes
+the first leg that answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from recollect.store.base import Candidate
+from recollect.types import Leg, Sector
+
+RRF_K = 60
+MIX_WEIGHTS = {"semantic": 0.6, "keyword": 0.4}
+RRF_WEIGHTS = {"semantic": 1.0, "keyword": 1.0}
+WEIGHTED_WEIGHTS = {"semantic": 0.4, "keyword": 0.25, "salience": 0.2, "recency": 0.15}
+SECTOR_BOOST: dict[Sector, float] = {
+    "reflective": 1.2,
+    "semantic": 1.1,
+    "procedural": 1.0,
+    "emotional": 0.9,
+    "episodic": 0.8,
+}
+FALLBACK_THRESHOLD = 0.7
+SUPERSEDED = 0.5
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A candidate with what each leg said of it and the score that came of both (0..1)."""
+
+    candidate: Candidate
+    base: float
+    keyword: Leg | None = None
+    semantic: Leg | None = None
+    lent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What the legs found: two ranked lists, and the similarity of further keyword candidates."""
+
+    keyword: Sequence[Candidate] = ()
+    semantic: Sequence[Candidate] = ()
+    extra: Sequence[Candidate] = ()
+
+    def candidates(self) -> dict[int, Candidate]:
+        """Everyone in either list."""
+        return {candidate.key: candidate for candidate in (*self.keyword, *self.semantic)}
+
+    def similarity(self) -> dict[int, float]:
+        """The similarity of everyone who has one."""
+        return {candidate.key: candidate.score for candidate in (*self.extra, *self.semantic)}
+
+
+def rrf(
+    lists: Sequence[Sequence[Key]], weights: Sequence[float] | None = None, k: int = RRF_K
+) -> dict[Key, float]:
+    """Reciprocal rank fusion: the sum of weight / (k + rank) over the lists, ranks from 1, best first.
+
+    >>> scores = rrf([["a", "b", "c"], ["x", "y", "b"]])
+    >>> list(scores)[0], round(scores["b"], 6), round(scores["a"], 6)
+    ('b', 0.032002, 0.016393)
+    """
+    scores: dict[Key, float] = {}
+    for keys, weight in zip(lists, weights or [1.0] * len(lists), strict=True):
+        for rank, key in enumerate(dict.fromkeys(keys), 1):
+            scores[key] = scores.get(key, 0.0) + weight / (k + rank)
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
+
+def share_of_keyword(legs: Legs) -> dict[int, float]:
+    """BM25 as a share of the best: its natural zero is a text without any of the words."""
+    highest = max((candidate.score for candidate in legs.keyword), default=0.0)
+    return {c.key: c.score / highest if highest > 0 else 0.0 for c in legs.keyword}
+
+
+def share_of_semantic(legs: Legs) -> dict[int, float]:
+    """Cosine between the lowest of the list (0) and the best (1): every text is a little similar to any."""
+    scores = [candidate.score for candidate in legs.semantic]
+    if not scores:
+        return {}
+    low, high = min(scores), max(scores)
+    if high <= low:
+        return {key: 1.0 if score >= high else 0.0 for key, score in legs.similarity().items()}
+    return {key: max(0.0, (score - low) / (high - low)) for key, score in legs.similarity().items()}
+
+
+def mix(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
+    """The default: each leg's scores made comparable, then mixed."""
+    keyword, semantic = share_of_keyword(legs), share_of_semantic(legs)
+    total = weights["keyword"] * bool(keyword) + weights["semantic"] * bool(semantic)
+    shares = {
+        key: (
+            weights["keyword"] * keyword.get(key, 0.0) / total if total else 0.0,
+            weights["semantic"] * semantic.get(key, 0.0) / total if total else 0.0,
+        )
+        for key in legs.candidates()
+    }
+    return _fused(legs, shares)
+
+
+def by_rank(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
+    """Reciprocal rank fusion, scaled so that first in both lists is 1."""
+    best = (weights["keyword"] + weights["semantic"]) / (RRF_K + 1)
+    keyword = rrf([[c.key for c in legs.keyword]], [weights["keyword"]])
+    semantic = rrf([[c.key for c in legs.semantic]], [weights["semantic"]])
+    shares = {
+        key: (keyword.get(key, 0.0) / best, semantic.get(key, 0.0) / best) if best else (0.0, 0.0)
+        for key in legs.candidates()
+    }
+    return _fused(legs, shares)
+
+
+def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> list[Fused]:
+    """Semantic, keyword, salience and recency added up, times the sector's boost, half if superseded."""
+    similarity = legs.similarity()
+    keyword = {c.key: min(1.0, abs(c.score) / 10) for c in legs.keyword}
+    fused = []
+    for item in _fused(legs, dict.fromkeys(legs.candidates(), (0.0, 0.0))):
+        candidate = item.candidate
+        score = weighted_score(
+            similarity.get(candidate.key, 0.0), keyword.get(candidate.key, 0.0), candidate, weights, now
+        )
+        fused.append(Fused(candidate, score, item.keyword, item.semantic))
+    return fused
+
+
+def weighted_score(
+    semantic: float, keyword: float, candidate: Candidate, weights: Mapping[str, float], now: datetime
+) -> float:
+    """The formula of `weighted` for one candidate; `keyword` is already within 0..1."""
+    score = (
+        weights["semantic"] * semantic
+        + weights["keyword"] * keyword
+        + weights["salience"] * candidate.salience
+        + weights["recency"] * recency(candidate.created_at, now)
+    )
+    score *= SECTOR_BOOST[candidate.sector]
+    if candidate.superseded:
+        score *= SUPERSEDED
+    return min(1.0, max(0.0, score))
+
+
+def recency(created_at: datetime, now: datetime) -> float:
+    """1 for what is new, fading with time: exp(-0.05 a day)."""
+    return math.exp(-0.05 * max(0.0, (now - created_at).total_seconds() / 86_400))
+
+
+def reranked(legs: Legs) -> list[Fused]:
+    """What keywords found, in the order of similarity; what has no vector comes last."""
+    similarity = legs.similarity()
+    found = Legs(legs.keyword, (), legs.extra)
+    shares = {c.key: (0.0, min(1.0, max(0.0, similarity.get(c.key, 0.0)))) for c in legs.keyword}
+    ordered = sorted(legs.keyword, key=lambda c: -similarity.get(c.key, -1.0))
+    ranks = {candidate.key: rank for rank, candidate in enumerate(ordered, 1)}
+    return [
+        Fused(
+            item.candidate,
+            item.base,
+            item.keyword,
+            Leg(ranks[item.candidate.key], similarity[item.candidate.key], item.base)
+            if item.candidate.key in similarity
+            else None,
+        )
+        for item in _fused(found, shares)
+    ]
+
+
+def first_answer(legs: Legs) -> list[Fused]:
+    """Vectors if any was near enough, else keywords."""
+    if legs.semantic:
+        shares = {c.key: (0.0, min(1.0, max(0.0, c.score))) for c in legs.semantic}
+        return _fused(Legs((), legs.semantic), shares)
+    shares = {c.key: (min(1.0, abs(c.score) / 10), 0.0) for c in legs.keyword}
+    return _fused(Legs(legs.keyword), shares)
+
+
+def _fused(legs: Legs, shares: Mapping[int, tuple[float, float]]) -> list[Fused]:
+    """Candidates with their ranks, raw scores and shares; the base is the sum of the shares."""
+    similarity = legs.similarity()
+    keyword = {c.key: (rank, c.score) for rank, c in enumerate(legs.keyword, 1)}
+    semantic = {c.key: (rank, c.score) for rank, c in enumerate(legs.semantic, 1)}
+    beyond = len(legs.semantic) + 1
+    fused = []
+    for key, candidate in legs.candidates().items():
+        from_keyword, from_semantic = shares[key]
+        if key not in semantic and key in similarity and legs.semantic:
+            semantic[key] = (beyond, similarity[key])
+        fused.append(
+            Fused(
+                candidate,
+                min(1.0, from_keyword + from_semantic),
+                Leg(*keyword[key], from_keyword) if key in keyword else None,
+                Leg(*semantic[key], from_semantic) if key in semantic else None,
+            )
+        )
+    return fused

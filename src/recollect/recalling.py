@@ -1,0 +1,238 @@
+"""One recall, from a question to hits. Each step is a small function; nothing calls back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from recollect import checks
+from recollect.errors import InvalidInput
+from recollect.meaning import Meaning
+from recollect.query.highlight import highlights
+from recollect.query.strategy import choose_mode
+from recollect.query.terms import KeywordQuery, parse_query
+from recollect.query.timeframe import find_timeframe, without_timeframe
+from recollect.ranking import fuse
+from recollect.ranking.context import lend
+from recollect.ranking.fuse import Fused, Legs
+from recollect.ranking.score import Scored, score
+from recollect.store.base import Candidate, Loaded, NamespaceFacts, Store
+from recollect.types import Factor, Fusion, Hit, Memory, Mode, Recall, Scope, TimeUsed, Why
+
+DEPTH = 100
+"""How many candidates each leg brings, at least."""
+
+Expansion = Sequence[str] | Callable[[str], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to search and rank, already checked."""
+
+    mode: Mode = "hybrid"
+    fusion: Fusion = "mix"
+    limit: int = 10
+    weights: Mapping[str, float] | None = None
+    threshold: float | None = None
+    factors: tuple[Factor, ...] = ()
+    neighbours: int = 0
+    prefilter_limit: int = 100
+    expansion: Expansion = ()
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Question:
+    """A question, taken apart."""
+
+    asked: str
+    searched: str
+    mode: Mode
+    keywords: KeywordQuery
+    timeframe: TimeUsed | None
+    notes: list[str] = field(default_factory=list)
+
+
+def recall(
+    store: Store, meaning: Meaning, scope: Scope, query: str, options: Options, given: TimeUsed | None
+) -> tuple[Recall, list[int]]:
+    """The hits for a question, best first, and their keys; a constant number of statements."""
+    facts = store.facts(scope.namespaces)
+    question = understand(query, scope.now, options, facts, given)
+    legs = ask(store, meaning, scope, question, options, facts)
+    ranked = rank(legs, question, options, scope.now)
+    if not ranked and query.strip():
+        ranked = _last_resort(store, scope, question, options)
+    winners = ranked[: options.limit]
+    keys = [item.fused.candidate.key for item in winners]
+    loaded = store.load(keys, scope.now) if keys else {}
+    around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
+    hits = [
+        _hit(
+            item,
+            loaded[item.fused.candidate.key],
+            around.get(item.fused.candidate.key, ()),
+            question,
+            options,
+        )
+        for item in winners
+        if item.fused.candidate.key in loaded
+    ]
+    result = Recall(
+        hits,
+        query=query,
+        mode=question.mode,
+        fusion=options.fusion,
+        timeframe=question.timeframe,
+        notes=tuple(question.notes),
+    )
+    return result, keys
+
+
+def understand(
+    query: str, now: datetime, options: Options, facts: Mapping[str, NamespaceFacts], given: TimeUsed | None
+) -> Question:
+    """What is asked: the words, the time, and which legs should answer."""
+    searched, timeframe = query, given
+    if given is None:
+        frame = find_timeframe(query, now)
+        if frame is not None:
+            timeframe = TimeUsed(frame.start, frame.end, frame.phrase, "query")
+            searched = without_timeframe(query, frame)
+    mode = choose_mode(searched) if options.mode == "auto" else options.mode
+    languages = options.languages or tuple(
+        dict.fromkeys(language for fact in facts.values() for language in fact.languages)
+    )
+    expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
+    terms = [checks.query(term) for term in expansion]
+    keywords = parse_query(
+        searched, languages=sorted(languages, key=lambda code: code != "en"), expansion=terms
+    )
+    return Question(query, searched, mode, keywords, timeframe)
+
+
+def ask(
+    store: Store,
+    meaning: Meaning,
+    scope: Scope,
+    question: Question,
+    options: Options,
+    facts: Mapping[str, NamespaceFacts],
+) -> Legs:
+    """The candidates of each leg. A leg that can't answer is made up for by the other, with a note."""
+    if not question.searched.strip():
+        return Legs()
+    depth = max(DEPTH, options.limit)
+    vector = None
+    if question.mode != "keyword":
+        vector = meaning.query(question.searched, facts.values())
+        if vector.note:
+            question.notes.append(vector.note)
+            if question.mode == "semantic":
+                question.mode = "keyword"
+    scopes = [scope, *_inside_the_time(scope, question.timeframe)]
+    keyword: list[Candidate] = []
+    if question.mode != "semantic":
+        reach = options.prefilter_limit if options.fusion == "rerank" else depth
+        keyword = _best_of(store.match(each, question.keywords, reach) for each in scopes)
+    if vector is None or vector.vector is None or vector.generation is None:
+        return Legs(keyword)
+    reach = 0 if options.fusion == "rerank" and question.mode != "semantic" else depth
+    also = [candidate.key for candidate in keyword]
+    answers = [store.near(each, vector.generation, vector.vector, reach, also) for each in scopes]
+    threshold = options.threshold
+    if threshold is None and options.fusion == "fallback":
+        threshold = fuse.FALLBACK_THRESHOLD
+    semantic = [
+        c for c in _best_of(found for found, _ in answers) if threshold is None or c.score >= threshold
+    ]
+    return Legs(keyword, semantic, _best_of(extra for _, extra in answers))
+
+
+def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
+    """A time read in the question is a boost, so what lies within it must be among the candidates."""
+    if timeframe is None or timeframe.origin != "query":
+        return []
+    since = max(filter(None, (scope.since, timeframe.start)), default=None)
+    until = min(filter(None, (scope.until, timeframe.end)), default=None)
+    return [] if since and until and since >= until else [replace(scope, since=since, until=until)]
+
+
+def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
+    by_key: dict[int, Candidate] = {}
+    for candidates in lists:
+        for candidate in candidates:
+            by_key.setdefault(candidate.key, candidate)
+    return sorted(by_key.values(), key=lambda candidate: -candidate.score)
+
+
+def rank(legs: Legs, question: Question, options: Options, now: datetime) -> list[Scored]:
+    """Fuse the legs as asked, let neighbours lend, and score."""
+    fusion = options.fusion
+    if fusion == "rrf":
+        fused = fuse.by_rank(legs, checks.weights(options.weights, fuse.RRF_WEIGHTS))
+    elif fusion == "weighted":
+        fused = fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS), now)
+    elif fusion == "rerank" and legs.keyword:
+        fused = fuse.reranked(legs)
+    elif fusion == "fallback":
+        fused = fuse.first_answer(legs)
+    else:
+        fused = lend(fuse.mix(legs, checks.weights(options.weights, fuse.MIX_WEIGHTS)))
+    return score(fused, fusion=fusion, now=now, timeframe=question.timeframe, factors=options.factors)
+
+
+def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Scored]:
+    """The text as it stands, somewhere in a memory; for a time and nothing else, what lies within it."""
+    text = question.searched.strip()
+    if question.mode == "semantic" and text:
+        return []
+    found = store.containing(
+        scope if text else _inside_the_time(scope, question.timeframe)[0], text, options.limit
+    )
+    if found and text:
+        question.notes.append("no word matched, so the text was looked for as it stands")
+    return [Scored(Fused(candidate, 0.1), 0.1, "keyword", ()) for candidate in found]
+
+
+def _hit(
+    item: Scored, loaded: Loaded, around: tuple[Memory, ...], question: Question, options: Options
+) -> Hit:
+    fused = item.fused
+    why = Why(
+        mode=question.mode,
+        fusion=options.fusion,
+        keyword=fused.keyword,
+        semantic=fused.semantic,
+        base=fused.base,
+        lent=fused.lent,
+        multipliers=item.multipliers,
+        timeframe=question.timeframe,
+        notes=tuple(question.notes),
+    )
+    memory = loaded.memory
+    return Hit(
+        memory=memory,
+        score=item.score,
+        match=item.match,
+        highlights=highlights(memory.content, question.keywords, memory.language),
+        why=why,
+        source_session=loaded.session,
+        superseded_by=loaded.successor,
+        related_count=loaded.related_count,
+        neighbours=around,
+    )
+
+
+def check_weights(options: Options) -> None:
+    """Weights must be those of the fusion that they are given for."""
+    known = {
+        "mix": fuse.MIX_WEIGHTS,
+        "rrf": fuse.RRF_WEIGHTS,
+        "weighted": fuse.WEIGHTED_WEIGHTS,
+    }.get(options.fusion)
+    if options.weights and known is None:
+        raise InvalidInput(f'fusion="{options.fusion}" takes no weights: leave them out.')
+    if known is not None:
+        checks.weights(options.weights, known)

@@ -1,0 +1,197 @@
+"""Writing: drafts to rows, rows to vectors. Rows come first; a vector that can't be had now comes later."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+
+from recollect import documents, drafting
+from recollect.embed.base import Embedder
+from recollect.errors import EmbedderError, InvalidInput
+from recollect.meaning import Meaning, generation_of
+from recollect.query.languages import detect
+from recollect.store.base import Record, Store, Text, Vector
+from recollect.store.text import analyse, embedded_text
+from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
+
+ROWS_AT_ONCE = 256
+VECTORS_AT_ONCE = 64
+Item = TypeVar("Item")
+
+
+def remember(
+    store: Store, meaning: Meaning, namespace: str, draft: Draft, on_duplicate: OnDuplicate, now: datetime
+) -> Remembered:
+    """One memory with its vector, in one transaction; embedding happens before it opens."""
+    record = drafting.record(draft, now)
+    embedder = writer_of(store, meaning, namespace)
+    generation = generation_of(embedder) if embedder else None
+    if embedder and draft.vector is not None:
+        record = replace(record, vector=_given(draft, embedder))
+    elif embedder:
+        record = replace(record, vector=vector_of(meaning, embedder, record))
+    added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
+    return Remembered(added.id, added.outcome, record.vector is not None, added.near_duplicates)
+
+
+def remember_many(
+    store: Store,
+    meaning: Meaning,
+    namespace: str,
+    drafts: Iterable[Draft],
+    on_duplicate: OnDuplicate,
+    now: datetime,
+    progress: Progress | None,
+) -> list[Remembered]:
+    """Rows first, in batches, searchable by keyword at once; then every vector that is missing."""
+    total = len(drafts) if isinstance(drafts, Sequence) else None
+    embedder = writer_of(store, meaning, namespace)
+    generation = generation_of(embedder) if embedder else None
+    written: list[Remembered] = []
+    for batch in _batches(drafts, ROWS_AT_ONCE):
+        records = [_numbered(draft, len(written) + i, now, embedder) for i, draft in enumerate(batch, 1)]
+        added = store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
+        written += [Remembered(a.id, a.outcome, False, a.near_duplicates) for a in added]
+        if progress:
+            progress("storing", len(written), total)
+    if embedder is None:
+        return written
+    complete = embed_pending(store, meaning, namespace, embedder, now, progress) == 0
+    return [replace(item, embedded=complete) for item in written]
+
+
+def _numbered(draft: Draft, number: int, now: datetime, embedder: Embedder | None) -> Record:
+    try:
+        record = drafting.record(draft, now)
+        if embedder and draft.vector is not None:
+            record = replace(record, vector=_given(draft, embedder))
+        return record
+    except InvalidInput as error:
+        before = (number - 1) // ROWS_AT_ONCE * ROWS_AT_ONCE
+        kept = f" The {before:,} before it were kept." if before else " Nothing was kept."
+        raise InvalidInput(f"Draft {number:,}: {error}{kept}") from error
+
+
+def embed_pending(
+    store: Store,
+    meaning: Meaning,
+    namespace: str,
+    embedder: Embedder,
+    now: datetime,
+    progress: Progress | None = None,
+) -> int:
+    """Give a vector to every memory that waits for one, whoever wrote it; says how many still wait."""
+    generation = generation_of(embedder)
+    total = store.count_pending(namespace, generation)
+    done = after = 0
+    while page := store.pending(namespace, generation, after, VECTORS_AT_ONCE * 4):
+        after = page[-1].key
+        for batch in _batches(sorted(page, key=lambda item: len(item.text)), VECTORS_AT_ONCE):
+            try:
+                vectors = meaning.embed(embedder, [item.text for item in batch])
+            except EmbedderError:
+                return total - done
+            store.set_vectors(namespace, generation, list(zip(batch, vectors, strict=True)), now)
+            done += len(batch)
+            if progress:
+                progress("embedding", done, max(total, done))
+    return max(0, total - done)
+
+
+def ingest(
+    store: Store, meaning: Meaning, namespace: str, name: str, source: str, now: datetime, metadata: str
+) -> tuple[Document, int, bool]:
+    """A document's passages in the place of what stood under its name.
+
+    Returns the document, how many passages were removed, and whether it changed at all.
+    """
+    hash = hashlib.blake2b(source.encode(), digest_size=16).digest()
+    known = store.documents(namespace, name)
+    if known and known[0][1] == hash:
+        return known[0][0], 0, False
+    title = documents.title_of(source, name)
+    passages = documents.split(source)
+    if not passages:
+        raise InvalidInput(f"{name} has no text to keep.")
+    embedder = writer_of(store, meaning, namespace)
+    records = [_passage(passage, title, name, now, metadata) for passage in passages]
+    document = Document(
+        id=known[0][0].id if known else drafting.new_id(),
+        namespace=namespace,
+        name=name,
+        title=title,
+        passages=len(records),
+        created_at=known[0][0].created_at if known else now,
+        updated_at=now,
+    )
+    receipt = store.replace_document(
+        namespace, document, hash, records, generation=generation_of(embedder) if embedder else None, now=now
+    )
+    return document, receipt.memories, True
+
+
+def _passage(passage: documents.Passage, title: str, name: str, now: datetime, metadata: str) -> Record:
+    language = detect(passage.text)
+    text = Text(0, 0, passage.text, None, language, (), (), passage.headings, "passage", title)
+    analysed = analyse(text)
+    return Record(
+        id=drafting.new_id(),
+        kind="passage",
+        content=passage.text,
+        terms=analysed.terms,
+        hash=analysed.hash,
+        created_at=now,
+        updated_at=now,
+        sector="semantic",
+        tier="project",
+        language=language,
+        importance=0.5,
+        salience=0.5,
+        salience_at=now,
+        token_count=drafting.estimate_tokens(passage.text),
+        headings=passage.headings,
+        metadata=metadata,
+        source=name,
+    )
+
+
+def writer_of(store: Store, meaning: Meaning, namespace: str) -> Embedder | None:
+    """The embedder for new memories; None when there is none now, so that the row is kept all the same."""
+    try:
+        return meaning.writer(store.facts([namespace]).get(namespace))
+    except EmbedderError:
+        return None
+
+
+def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | None:
+    """The vector of a record, or None when it can't be had now."""
+    try:
+        text = embedded_text(record.content, record.speaker, record.headings, None)
+        vector: Vector = meaning.embed(embedder, [text])[0]
+        return vector
+    except EmbedderError:
+        return None
+
+
+def _given(draft: Draft, embedder: Embedder) -> Vector:
+    vector = np.asarray(draft.vector, np.float32)
+    if vector.shape != (embedder.dimensions,) or not np.isfinite(vector).all():
+        raise InvalidInput(
+            f"The vector must have {embedder.dimensions} finite numbers, as {embedder.name} gives."
+        )
+    length = float(np.linalg.norm(vector))
+    if length == 0:
+        raise InvalidInput("The vector is all zeros: leave it out.")
+    return vector / np.float32(length)
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -1,0 +1,346 @@
+"""Where is it kept? The Store: narrow, scoped, and the same for every backend.
+
+A store keeps rows and answers with scored candidates; it knows nothing of embedders, fusions or questions.
+Every method names its namespace, or takes a Scope that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.query.terms import KeywordQuery
+from recollect.types import (
+    Document,
+    Finding,
+    Kind,
+    Memory,
+    OnDuplicate,
+    Progress,
+    Receipt,
+    Relation,
+    Scope,
+    Sector,
+    Session,
+    Successor,
+    Tier,
+    Trust,
+    Usage,
+)
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The model that a set of vectors was made with."""
+
+    model: str
+    dimensions: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceFacts:
+    """What must be known of a namespace before it is searched."""
+
+    languages: tuple[str, ...] = ()
+    generation: Generation | None = None
+    next_generation: Generation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A memory, complete, as it is to be written. `vector` is None when it could not be embedded now."""
+
+    id: str
+    kind: Kind
+    content: str
+    terms: str
+    hash: bytes
+    created_at: datetime
+    updated_at: datetime
+    sector: Sector
+    tier: Tier
+    language: str
+    importance: float
+    salience: float
+    salience_at: datetime
+    token_count: int
+    trust: Trust = "normal"
+    access_count: int = 0
+    accessed_at: datetime | None = None
+    session: str | None = None
+    position: int | None = None
+    speaker: str | None = None
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+    metadata: str = "{}"
+    source: str | None = None
+    summary: str | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_by: str | None = None
+    expires_at: datetime | None = None
+    deleted_at: datetime | None = None
+    document: str | None = None
+    near_keys: tuple[int, ...] = ()
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a record."""
+
+    id: str
+    outcome: Literal["added", "reinforced"]
+    near_duplicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that may answer, its score in one leg, and what ranking needs to know of it."""
+
+    key: int
+    score: float
+    session: int | None
+    position: int | None
+    created_at: datetime
+    salience: float
+    sector: Sector
+    importance: float
+    superseded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A winner, with the facts that every hit carries."""
+
+    memory: Memory
+    session: Session | None
+    successor: Successor | None
+    related_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A memory that waits for its vector."""
+
+    key: int
+    hash: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A memory's text and what else its words are taken from."""
+
+    key: int
+    namespace: int
+    content: str
+    speaker: str | None
+    language: str
+    tags: tuple[str, ...]
+    files: tuple[str, ...]
+    headings: tuple[str, ...]
+    kind: Kind
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What is derived from a text: its terms, its hash, and the keys near-duplicates share."""
+
+    terms: str
+    hash: bytes
+    near_keys: tuple[int, ...]
+
+
+Analyser = Callable[[Text], Analysed]
+
+
+class Store(Protocol):
+    """What Recollect asks of a backend."""
+
+    def close(self) -> None:
+        """Let go of files and connections; every other method raises StoreClosed from now on."""
+
+    def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
+        """What must be known of these namespaces; one that is not there yet is left out."""
+
+    # candidates
+
+    def match(self, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
+        """Memories in scope that contain the words, best first, by BM25."""
+
+    def near(
+        self, scope: Scope, generation: Generation, vector: Vector, limit: int, also: Iterable[int] = ()
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """The nearest memories in scope, best first, and the similarity of `also` where they have one."""
+
+    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+        """Memories in scope that contain the text as it stands, newest first."""
+
+    def load(self, keys: Sequence[int], now: datetime) -> Mapping[int, Loaded]:
+        """The winners, in one statement."""
+
+    def neighbours(self, keys: Sequence[int], reach: int, now: datetime) -> Mapping[int, tuple[Memory, ...]]:
+        """What stands within `reach` places of these memories in their sessions."""
+
+    # reading
+
+    def get(self, namespace: str, ids: Sequence[str], now: datetime) -> list[Memory]:
+        """These memories, in the order asked for; unknown ids are left out, deleted memories are not."""
+
+    def ids_ending(self, namespace: str, ending: str) -> list[str]:
+        """Up to three ids that end so."""
+
+    def around(
+        self, namespace: str, anchor: Memory, before: int, after: int, now: datetime
+    ) -> tuple[list[Memory], list[Memory]]:
+        """What was remembered before and after a memory, oldest first."""
+
+    def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
+        """The newest memories in scope, oldest first."""
+
+    def sessions(
+        self,
+        namespace: str,
+        *,
+        ids: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+    ) -> list[Session]:
+        """Sessions, newest first."""
+
+    def last_use(self, namespace: str, id: str) -> tuple[str, Usage, int] | None:
+        """The session that used a memory last, how, and how many memories that session touched."""
+
+    def relations(self, namespace: str, id: str) -> list[Relation]:
+        """The edges of a memory, both ways."""
+
+    def documents(self, namespace: str, name: str | None = None) -> list[tuple[Document, bytes]]:
+        """The documents of a namespace, each with the hash of its text."""
+
+    # writing: each call is one transaction
+
+    def add(
+        self,
+        namespace: str,
+        records: Sequence[Record],
+        *,
+        generation: Generation | None,
+        on_duplicate: OnDuplicate,
+        now: datetime,
+    ) -> list[Added]:
+        """Write records with everything derived from them; a session that is not there yet is made."""
+
+    def replace_document(
+        self,
+        namespace: str,
+        document: Document,
+        hash: bytes,
+        records: Sequence[Record],
+        *,
+        generation: Generation | None,
+        now: datetime,
+    ) -> Receipt:
+        """A document and its passages, in the place of what stood under the same name."""
+
+    def change(
+        self,
+        namespace: str,
+        record: Record,
+        *,
+        generation: Generation | None,
+        now: datetime,
+        session: str | None,
+    ) -> None:
+        """Write an existing memory anew, under the same id, with everything derived from it."""
+
+    def supersede(self, namespace: str, old: str, new: str, at: datetime, now: datetime) -> None:
+        """Close the validity of `old` and link both."""
+
+    def relate(self, namespace: str, relation: Relation) -> None:
+        """Draw an edge; drawing it again changes nothing."""
+
+    def unrelate(self, namespace: str, source: str, target: str, type: str | None, now: datetime) -> int:
+        """Remove edges and say how many there were."""
+
+    def touch(
+        self,
+        namespace: str,
+        keys: Sequence[int],
+        amount: float,
+        now: datetime,
+        *,
+        session: str | None,
+        usage: Usage,
+        uses: int = 1,
+    ) -> None:
+        """Raise (or lower) salience, and link the memories to the session that used them."""
+
+    def keys_of(self, namespace: str, ids: Sequence[str]) -> list[int]:
+        """The keys of these memories."""
+
+    def set_deleted(self, namespace: str, ids: Sequence[str], at: datetime | None, now: datetime) -> int:
+        """Delete softly, or restore with None; says how many changed."""
+
+    def forget(
+        self, namespace: str, which: Sequence[str] | Scope | Literal["all", "expired"], now: datetime
+    ) -> Receipt:
+        """Remove memories and everything derived from them, and count each kind.
+
+        `which` are ids, or a scope, or everything, or what has expired.
+        """
+
+    def forget_document(self, namespace: str, name: str, now: datetime) -> Receipt:
+        """Remove a document, its passages and everything derived from them."""
+
+    def save_session(self, session: Session, now: datetime) -> None:
+        """Make a session, or write over the one with its id."""
+
+    # vectors
+
+    def pending(self, namespace: str, generation: Generation, after: int, limit: int) -> list[Pending]:
+        """Memories without a vector of this generation, in the order of their keys."""
+
+    def count_pending(self, namespace: str, generation: Generation) -> int:
+        """How many there are."""
+
+    def set_vectors(
+        self, namespace: str, generation: Generation, vectors: Sequence[tuple[Pending, Vector]], now: datetime
+    ) -> None:
+        """Keep vectors; one whose text has changed meanwhile is dropped."""
+
+    def switch_generation(self, namespace: str, generation: Generation, now: datetime) -> int:
+        """Search this generation from now on and remove the vectors of others; says how many."""
+
+    # upkeep
+
+    def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
+        """A namespace in numbers."""
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Every namespace and how many live memories it has."""
+
+    def check(self, analyse: Analyser) -> list[Finding]:
+        """Whether rows, keyword index, vectors and links agree."""
+
+    def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
+        """Make everything derived anew from the rows."""
+
+    def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
+        """Everything in a namespace as plain records, in a fixed order."""
+
+    def undump(
+        self, namespace: str, records: Iterable[Mapping[str, Any]], analyse: Analyser, now: datetime
+    ) -> Mapping[str, int]:
+        """Write what `dump` gave; ids that are there already are left alone. Says how many of each."""

@@ -1,0 +1,1 @@
+"""Kept in one SQLite file, the default."""

@@ -1,0 +1,254 @@
+"""Connections to one file: many readers, one writer at a time, and apsw's errors in our own words."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from recollect.errors import (
+    NotAStore,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+)
+from recollect.store import migrate
+
+APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
+PATIENCE = 60.0
+_PACKAGE = "recollect.store.sqlite"
+
+
+class Connections:
+    """A pool for one store file. Readers never wait for the writer; writers queue up.
+
+    A forked child gets connections of its own, because SQLite's must not cross a fork.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """Open the file, or make it; without a path, a store in memory that ends with this object."""
+        self.path = path
+        self.read_only = False
+        self._name = str(path) if path else f"file:/recollect-{id(self)}?vfs=memdb"
+        self._idle: list[apsw.Connection] = []
+        self._writer: apsw.Connection | None = None
+        self._lock = threading.RLock()
+        self._closed = False
+        self._process = os.getpid()
+        with self.translated():
+            self._writer = self._open_first()
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """A connection that sees one consistent state for as long as it is held."""
+        with self.translated():
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._idle.append(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """The writer, in a transaction that is committed at the end or undone."""
+        self._check_open()
+        if self.read_only:
+            raise StoreReadOnly(
+                f"{self.path} can't be written: change its permissions, or copy it elsewhere."
+            )
+        with self._lock, self.translated():
+            self._renew_after_fork()
+            writer = self._writer
+            assert writer is not None
+            writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield writer
+                writer.execute("COMMIT")
+            except BaseException:
+                if writer.in_transaction:
+                    writer.execute("ROLLBACK")
+                raise
+
+    def checkpoint(self) -> None:
+        """Fold the log into the file where nobody is in the way, so that what was removed is gone."""
+        with self._lock, self.translated():
+            if self._writer is not None and not self._writer.in_transaction:
+                self._writer.set_busy_timeout(0)
+                try:
+                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                except apsw.BusyError:
+                    return
+                finally:
+                    self._writer.set_busy_handler(_Waiting())
+
+    def close(self) -> None:
+        """Close every connection; closing twice is fine."""
+        with self._lock:
+            self._closed = True
+            connections = [*self._idle, *([self._writer] if self._writer else [])]
+            self._idle, self._writer = [], None
+            if self._process == os.getpid():
+                for connection in connections:
+                    connection.close()
+
+    def _take(self) -> apsw.Connection:
+        self._check_open()
+        with self._lock:
+            self._renew_after_fork()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._open()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("This store was closed: open it again with recollect.open().")
+
+    def _renew_after_fork(self) -> None:
+        if self._process != os.getpid():
+            self._inherited = (self._idle, self._writer)  # kept, for closing them would disturb the parent
+            self._idle, self._process = [], os.getpid()
+            self._writer = self._open()
+
+    def _open(self) -> apsw.Connection:
+        flags = (
+            apsw.SQLITE_OPEN_READONLY
+            if self.read_only
+            else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        )
+        connection = apsw.Connection(self._name, flags=flags | apsw.SQLITE_OPEN_URI, statementcachesize=200)
+        connection.set_busy_handler(_Waiting())
+        if self.path and not self.read_only:
+            _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+            connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA cache_size = -16000")
+        return connection
+
+    def _open_first(self) -> apsw.Connection:
+        if self.path:
+            self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
+            if self.read_only and not os.access(self.path.parent, os.W_OK):
+                # Nobody can be writing to it, and SQLite could not make the files it shares with writers.
+                self._name = f"{self.path.absolute().as_uri()}?immutable=1"
+            self._refuse_foreign_file()
+        connection = self._open()
+        version = self._version(connection)
+        newest = migrate.latest(_PACKAGE)
+        if version > newest:
+            raise StoreTooNew(
+                f"{self.path} was written by a newer Recollect (schema {version}, this one knows {newest}): "
+                "upgrade with pip install --upgrade recollect."
+            )
+        if version < newest and not self.read_only:
+            self._upgrade(connection)
+        return connection
+
+    def _refuse_foreign_file(self) -> None:
+        """Look at the first bytes before SQLite writes anything to a file that is not ours."""
+        assert self.path is not None
+        if self.path.is_dir():
+            raise NotAStore(f"{self.path} is a folder: name a file in it, such as {self.path / 'memory.db'}.")
+        if not self.path.exists():
+            if not self.path.parent.is_dir():
+                raise StoreError(f"The folder {self.path.parent} does not exist: make it first.")
+            return
+        head = self.path.open("rb").read(72)
+        ours = head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+        if head and not ours and not self._has_unfolded_log():
+            raise NotAStore(f"{self.path} is not a Recollect store: name another file, or a new one.")
+
+    def _has_unfolded_log(self) -> bool:
+        """Whether the first page may still be in the log of a process that writes or was killed."""
+        log = Path(f"{self.path}-wal")
+        return log.exists() and log.stat().st_size > 0
+
+    def _version(self, connection: apsw.Connection) -> int:
+        application = connection.pragma("application_id")
+        has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+        if application != APPLICATION_ID and has_tables:
+            raise NotAStore(f"{self.path} is a database of another program: name another file, or a new one.")
+        return int(connection.pragma("user_version"))
+
+    def _upgrade(self, connection: apsw.Connection) -> None:
+        """Every step that is missing, in one transaction; whoever comes second finds nothing to do."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = self._version(connection)
+            for number, sql in migrate.steps(_PACKAGE):
+                if number > version:
+                    connection.execute(sql)
+                    connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Turn apsw's errors into ours, once for all."""
+        where = self.path or "the store in memory"
+        try:
+            yield
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise StoreBusy(
+                f"Another process has held {where} for {PATIENCE:.0f} s: try again later."
+            ) from error
+        except apsw.FullError as error:
+            raise StoreFull(
+                f"The disk that holds {where} is full: make room; nothing was changed."
+            ) from error
+        except apsw.ReadOnlyError as error:
+            raise StoreReadOnly(
+                f"{where} can't be written: change its permissions, or copy it elsewhere."
+            ) from error
+        except apsw.NotADBError as error:
+            raise NotAStore(f"{where} is not a Recollect store: name another file, or a new one.") from error
+        except apsw.CorruptError as error:
+            raise StoreDamaged(f"{where} is damaged ({error}): run recollect doctor --rebuild.") from error
+        except (apsw.IOError, apsw.CantOpenError) as error:
+            raise StoreError(
+                f"{where} can't be read or written ({error}): is the disk full or gone?"
+            ) from error
+
+
+class _Waiting:
+    """Called by SQLite while another process writes: wait a little, give up when patience ends."""
+
+    def __init__(self) -> None:
+        self._since = 0.0
+
+    def __call__(self, calls_before: int) -> bool:
+        if calls_before == 0:
+            self._since = time.monotonic()
+        if time.monotonic() - self._since > PATIENCE:
+            return False
+        time.sleep(random.uniform(0.0005, 0.008))
+        return True
+
+
+def _patiently(action: Callable[[], object]) -> None:
+    """Some locks are refused without asking the busy handler; ask again ourselves."""
+    waiting = _Waiting()
+    calls = 0
+    while True:
+        try:
+            action()
+            return
+        except (apsw.BusyError, apsw.LockedError):
+            if not waiting(calls):
+                raise
+            calls += 1

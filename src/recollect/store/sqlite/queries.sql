@@ -1,0 +1,511 @@
+-- scope -- The memories that may answer; every candidate query contains it.
+m.namespace IN (SELECT value FROM json_each(:namespaces))
+AND m.deleted_at IS NULL
+AND (m.expires_at IS NULL OR m.expires_at > :now)
+AND m.kind IN (SELECT value FROM json_each(:kinds))
+AND (:since IS NULL OR m.created_at >= :since)
+AND (:until IS NULL OR m.created_at < :until)
+AND CASE
+  WHEN :as_of IS NOT NULL THEN m.created_at <= :as_of AND ifnull(m.valid_from, m.created_at) <= :as_of
+    AND (m.valid_until IS NULL OR m.valid_until > :as_of)
+  WHEN :include_superseded THEN 1
+  ELSE m.superseded_by IS NULL AND (m.valid_until IS NULL OR m.valid_until > :now)
+END
+AND (:sectors IS NULL OR m.sector IN (SELECT value FROM json_each(:sectors)))
+AND (:tiers IS NULL OR m.tier IN (SELECT value FROM json_each(:tiers)))
+AND (:languages IS NULL OR m.language IN (SELECT value FROM json_each(:languages)))
+AND (:speakers IS NULL OR m.speaker IN (SELECT value FROM json_each(:speakers)))
+AND (:sessions IS NULL OR m.session IN (
+  SELECT s.number FROM session s
+  WHERE s.namespace = m.namespace AND s.id IN (SELECT value FROM json_each(:sessions))))
+AND (:documents IS NULL OR m.document IN (
+  SELECT d.number FROM document d
+  WHERE d.namespace = m.namespace AND d.name IN (SELECT value FROM json_each(:documents))))
+AND (:tags IS NULL OR NOT EXISTS (
+  SELECT 1 FROM json_each(:tags) wanted
+  WHERE wanted.value NOT IN (SELECT value FROM json_each(m.tags))))
+AND (:min_salience <= 0 OR {salience} >= :min_salience)
+
+-- salience -- What is left of a memory's salience now: it decays by sector, in days since it was last raised.
+(m.salience * exp(-max(0, :now - m.salience_at) / 86400e6 * CASE m.sector
+  WHEN 'emotional' THEN 0.003 WHEN 'semantic' THEN 0.005 WHEN 'reflective' THEN 0.008
+  WHEN 'procedural' THEN 0.01 ELSE 0.02 END))
+
+-- candidate -- What ranking needs to know of a candidate, before its text is read.
+m.number, m.session, m.position, m.created_at, {salience}, m.sector, m.importance,
+m.superseded_by IS NOT NULL OR ifnull(m.valid_until, :now + 1) <= :now
+
+-- columns -- A memory as it is read back.
+m.number, n.name, m.id, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier, m.kind,
+m.importance, {salience}, m.access_count, m.token_count, m.language, m.tags, m.files, m.summary, m.speaker,
+s.id, m.metadata, m.source, m.trust, m.valid_from, m.valid_until, m.superseded_by, m.expires_at, m.deleted_at,
+d.name, m.headings
+
+-- memories -- A memory with its namespace, session and document.
+memory m JOIN namespace n ON n.number = m.namespace
+LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
+
+-- namespaces -- What must be known of these namespaces before they are searched.
+SELECT n.name, n.number, n.languages, n.removed_vectors,
+  a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
+FROM namespace n
+LEFT JOIN generation a ON a.number = n.generation
+LEFT JOIN generation b ON b.number = n.next_generation
+WHERE n.name IN (SELECT value FROM json_each(:names))
+
+-- match -- Live memories in scope that contain the words, best first.
+SELECT -bm25(memory_words, 1.0, 0.0) AS score, {candidate}
+FROM memory_words JOIN memory m ON m.number = memory_words.rowid
+WHERE memory_words MATCH :match AND {scope}
+ORDER BY score DESC, m.number LIMIT :limit
+
+-- substring -- Live memories in scope that contain the text as it stands, newest first.
+SELECT 1.0, {candidate} FROM memory m
+WHERE m.content LIKE :pattern ESCAPE '\' AND {scope}
+ORDER BY m.created_at DESC, m.number LIMIT :limit
+
+-- new_vectors -- Vectors of a namespace that were written after the last one that was read.
+SELECT number, memory, embedding FROM vector
+WHERE namespace = :namespace AND generation = :generation AND number > :last ORDER BY number
+
+-- count_vectors -- How many vectors a namespace has in a generation.
+SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation
+
+-- near -- Which of these vectors belong to live memories in scope, in the order given.
+SELECT v.number, {candidate}
+FROM json_each(:vectors) wanted
+JOIN vector v ON v.number = wanted.value
+JOIN memory m ON m.number = v.memory
+WHERE {scope} ORDER BY wanted.key LIMIT :limit
+
+-- vectors_in_scope -- The vectors of all live memories in scope, for when the nearest few were out of it.
+SELECT json_group_array(v.number) FROM memory m
+JOIN vector v ON v.memory = m.number AND v.generation = :generation
+WHERE {scope}
+
+-- vectors_of -- The vectors of these memories.
+SELECT v.number FROM json_each(:memories) wanted
+JOIN vector v ON v.memory = wanted.value AND v.generation = :generation
+
+-- load -- The winners, with their session, what superseded them, and how many relations they have.
+SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
+  (SELECT count(*) FROM relation r WHERE r.source = m.number)
+  + (SELECT count(*) FROM relation r WHERE r.target = m.number AND r.source <> m.number)
+FROM {memories}
+LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by
+WHERE m.number IN (SELECT value FROM json_each(:numbers))
+
+-- neighbours -- What was said just before and after these memories in their sessions.
+SELECT centre.number, {columns}
+FROM memory centre
+JOIN memory m ON m.session = centre.session AND m.position BETWEEN centre.position - :reach AND centre.position + :reach
+  AND m.number <> centre.number
+JOIN namespace n ON n.number = m.namespace
+LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
+WHERE centre.number IN (SELECT value FROM json_each(:numbers)) AND m.deleted_at IS NULL
+  AND (m.expires_at IS NULL OR m.expires_at > :now)
+ORDER BY centre.number, m.position
+
+-- get -- These memories, by id, deleted ones too.
+SELECT {columns} FROM {memories}
+WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
+
+-- ids_ending -- Ids that end so: people type the last few characters.
+SELECT m.id FROM memory m JOIN namespace n ON n.number = m.namespace
+WHERE n.name = :namespace AND m.id LIKE :pattern ESCAPE '\' LIMIT 3
+
+-- before -- What was remembered before a memory, nearest first.
+SELECT {columns} FROM {memories}
+WHERE n.name = :namespace AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)
+  AND m.kind = 'memory' AND (m.created_at, m.number) < (:at, :number)
+ORDER BY m.created_at DESC, m.number DESC LIMIT :limit
+
+-- after -- What was remembered after a memory, nearest first.
+SELECT {columns} FROM {memories}
+WHERE n.name = :namespace AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)
+  AND m.kind = 'memory' AND (m.created_at, m.number) > (:at, :number)
+ORDER BY m.created_at, m.number LIMIT :limit
+
+-- in_scope -- Live memories in scope, in the order of time, the newest :limit of them.
+SELECT * FROM (
+  SELECT {columns} FROM {memories} WHERE {scope} ORDER BY m.created_at DESC, m.number DESC LIMIT :limit
+) ORDER BY 5, 1
+
+-- sessions -- Sessions, newest first, with the number of live memories made in each.
+SELECT s.id, n.name, s.started_at, s.ended_at, s.agent, s.summary,
+  (SELECT count(*) FROM memory m WHERE m.session = s.number AND m.deleted_at IS NULL)
+FROM session s JOIN namespace n ON n.number = s.namespace
+WHERE n.name = :namespace AND (:ids IS NULL OR s.id IN (SELECT value FROM json_each(:ids)))
+  AND (:since IS NULL OR ifnull(s.ended_at, s.started_at) >= :since)
+  AND (:until IS NULL OR s.started_at < :until)
+ORDER BY s.started_at DESC, s.number DESC LIMIT :limit
+
+-- last_use -- The session that used a memory last, and how.
+SELECT s.id, use.usage,
+  (SELECT count(*) FROM (
+     SELECT x.number FROM memory x WHERE x.session = s.number
+     UNION SELECT l.memory FROM session_link l WHERE l.session = s.number))
+FROM memory m JOIN namespace n ON n.number = m.namespace
+JOIN (
+  SELECT memory, session, usage, at, 1 AS later FROM session_link
+  UNION ALL SELECT number, session, 'created', created_at, 0 FROM memory WHERE session IS NOT NULL
+) use ON use.memory = m.number
+JOIN session s ON s.number = use.session
+WHERE n.name = :namespace AND m.id = :id
+ORDER BY use.later DESC, use.at DESC, use.session DESC LIMIT 1
+
+-- relations -- The edges of a memory, both ways.
+SELECT a.id, b.id, r.type, r.origin, r.created_at
+FROM memory m JOIN namespace n ON n.number = m.namespace
+JOIN relation r ON r.source = m.number OR r.target = m.number
+JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
+WHERE n.name = :namespace AND m.id = :id ORDER BY r.created_at, a.id, b.id, r.type
+
+-- documents -- The documents of a namespace, by name.
+SELECT d.id, n.name, d.name, d.title, (SELECT count(*) FROM memory m WHERE m.document = d.number),
+  d.created_at, d.updated_at, d.hash, d.number
+FROM document d JOIN namespace n ON n.number = d.namespace
+WHERE n.name = :namespace AND (:name IS NULL OR d.name = :name) ORDER BY d.name
+
+-- same_text -- The live memory that says the same, if there is one.
+SELECT m.number, m.id, m.content, m.language, m.tags, m.files, m.metadata, m.importance FROM memory m
+WHERE m.namespace = :namespace AND m.hash = :hash AND m.speaker IS NULL AND m.kind = 'memory'
+  AND m.deleted_at IS NULL AND m.superseded_by IS NULL
+  AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
+ORDER BY m.number LIMIT 1
+
+-- similar_texts -- Live memories that share a near-duplicate key.
+SELECT DISTINCT m.number, m.id, m.terms FROM near_key k JOIN memory m ON m.number = k.memory
+WHERE k.namespace = :namespace AND k.key IN (SELECT value FROM json_each(:keys))
+  AND m.number <> :itself AND m.deleted_at IS NULL
+ORDER BY m.number DESC LIMIT 20
+
+-- add_memory -- A new memory; its position is the next one in its session.
+INSERT INTO memory (
+  namespace, kind, expires_at, valid_from, valid_until, superseded_by, deleted_at, created_at, session, position,
+  sector, tier, language, speaker, importance, salience, salience_at, access_count, accessed_at, updated_at,
+  token_count, trust, document, id, hash, tags, files, headings, metadata, source, summary, content, terms
+) VALUES (
+  :namespace, :kind, :expires_at, :valid_from, :valid_until, :superseded_by, :deleted_at, :created_at, :session,
+  CASE WHEN :session IS NULL THEN NULL ELSE ifnull(:position, (
+    SELECT ifnull(max(position), -1) + 1 FROM memory WHERE session = :session)) END,
+  :sector, :tier, :language, :speaker, :importance, :salience, :salience_at, :access_count, :accessed_at,
+  :updated_at, :token_count, :trust, :document, :id, :hash, :tags, :files, :headings, :metadata, :source,
+  :summary, :content, :terms
+)
+
+-- touch -- Use makes a memory more salient: decay up to now is settled, then it is raised, never above 1.
+UPDATE memory AS m SET
+  salience = max(0, min(1, {salience} + :amount)), salience_at = max(:now, m.salience_at),
+  access_count = m.access_count + :uses, accessed_at = max(:now, ifnull(m.accessed_at, :now))
+WHERE m.number IN (SELECT value FROM json_each(:numbers))
+
+-- link -- A session used these memories.
+INSERT INTO session_link (session, memory, usage, at)
+SELECT :session, m.number, :usage, :now FROM json_each(:numbers) wanted JOIN memory m ON m.number = wanted.value
+WHERE true
+ON CONFLICT DO UPDATE SET at = excluded.at
+
+-- set_vector -- A memory's vector; a new number tells readers that it changed.
+INSERT OR REPLACE INTO vector (namespace, generation, memory, embedding)
+SELECT :namespace, :generation, m.number, :embedding FROM memory m
+WHERE m.number = :memory AND m.hash = :hash
+
+-- pending -- Memories that have no vector of this generation yet, oldest first.
+SELECT m.number, m.hash, m.content, m.speaker, m.headings, d.title
+FROM memory m LEFT JOIN document d ON d.number = m.document
+WHERE m.namespace = :namespace AND m.number > :after
+  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = :generation)
+ORDER BY m.number LIMIT :limit
+
+-- count_pending -- How many memories have no vector of this generation yet.
+SELECT count(*) FROM memory m WHERE m.namespace = :namespace
+  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = :generation)
+
+-- to_forget -- The memories, live or not, that a scope or a list of ids names.
+SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
+WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
+
+-- to_forget_in_scope -- The live memories in a scope.
+SELECT m.number FROM memory m WHERE {scope}
+
+-- stats -- A namespace in numbers.
+SELECT
+  count(*) FILTER (WHERE m.kind = 'memory' AND m.deleted_at IS NULL),
+  count(*) FILTER (WHERE m.kind = 'passage' AND m.deleted_at IS NULL),
+  count(*) FILTER (WHERE m.superseded_by IS NOT NULL AND m.deleted_at IS NULL),
+  count(*) FILTER (WHERE m.deleted_at IS NOT NULL),
+  count(*) FILTER (WHERE m.expires_at <= :now AND m.deleted_at IS NULL),
+  min(m.created_at), max(m.created_at),
+  (SELECT count(*) FROM document d WHERE d.namespace = n.number),
+  (SELECT count(*) FROM session s WHERE s.namespace = n.number),
+  (SELECT count(*) FROM relation r JOIN memory x ON x.number = r.source WHERE x.namespace = n.number),
+  (SELECT count(*) FROM vector v WHERE v.namespace = n.number AND v.generation = n.generation),
+  (SELECT json_group_array(DISTINCT g.model) FROM generation g
+   WHERE g.number IN (n.generation, n.next_generation))
+FROM namespace n LEFT JOIN memory m ON m.namespace = n.number
+WHERE n.name = :namespace GROUP BY n.number
+
+-- tally -- Live memories by sector and by language.
+SELECT m.sector, m.language, count(*) FROM memory m JOIN namespace n ON n.number = m.namespace
+WHERE n.name = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1, 2
+
+-- namespace_names -- Every namespace of the store and how many live memories it has (administration).
+SELECT n.name, (SELECT count(*) FROM memory m WHERE m.namespace = n.number AND m.deleted_at IS NULL)
+FROM namespace n ORDER BY n.name
+
+-- make_namespace -- A namespace comes to be when it is first written to.
+INSERT INTO namespace (name) VALUES (:name) ON CONFLICT DO NOTHING
+
+-- namespace -- What a writer must know of its namespace.
+SELECT number, languages FROM namespace WHERE name = :name
+
+-- learn_languages -- The languages that the memories of a namespace are stemmed in.
+UPDATE namespace SET languages = :languages WHERE number = :namespace
+
+-- has_id -- Whether an id is taken.
+SELECT 1 FROM memory WHERE namespace = :namespace AND id = :id
+
+-- keys -- The numbers of these memories.
+SELECT id, number FROM memory WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids))
+
+-- merge -- The same text again: what it brought is added to the memory that is there.
+UPDATE memory SET tags = :tags, files = :files, terms = :terms, metadata = :metadata, importance = :importance,
+  updated_at = :now
+WHERE number = :number
+
+-- add_near_key -- A hash that near-duplicates of a memory are likely to share.
+INSERT INTO near_key (namespace, key, memory) VALUES (:namespace, :key, :memory) ON CONFLICT DO NOTHING
+
+-- remove_near_keys -- Those hashes go with the text.
+DELETE FROM near_key WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- remove_near_links -- The links to near-duplicates of a text that has changed.
+DELETE FROM relation
+WHERE (source = :number OR target = :number) AND type = 'near_duplicate' AND origin = 'recollect'
+
+-- hash_of -- The hash of a memory's text.
+SELECT hash FROM memory WHERE number = :number
+
+-- change -- A memory written anew, under its id.
+UPDATE memory SET
+  content = :content, terms = :terms, hash = :hash, created_at = :created_at, updated_at = :updated_at,
+  sector = :sector, tier = :tier, language = :language, importance = :importance, salience = :salience,
+  salience_at = :salience_at, token_count = :token_count, trust = :trust, speaker = :speaker, tags = :tags,
+  files = :files, metadata = :metadata, source = :source, summary = :summary, valid_from = :valid_from,
+  valid_until = :valid_until, expires_at = :expires_at
+WHERE number = :number
+
+-- move_to_session -- A memory goes to the end of another session.
+UPDATE memory SET session = :session,
+  position = (SELECT ifnull(max(position), -1) + 1 FROM memory WHERE session = :session)
+WHERE number = :number AND session IS NOT :session
+
+-- successor_of -- What superseded a memory.
+SELECT superseded_by FROM memory WHERE namespace = :namespace AND id = :id
+
+-- close_validity -- A memory holds no longer, because of another.
+UPDATE memory SET superseded_by = :new, valid_until = max(:at, created_at), updated_at = :now
+WHERE number = :number
+
+-- relate -- An edge; drawing it again changes nothing.
+INSERT INTO relation (source, target, type, origin, created_at) VALUES (:source, :target, :type, :origin, :at)
+ON CONFLICT DO NOTHING
+
+-- unrelate -- Edges between two memories, of one type or of all.
+DELETE FROM relation WHERE source = :source AND target = :target AND (:type IS NULL OR type = :type)
+
+-- make_session -- A session comes to be when it is first named; it began with its earliest memory.
+INSERT INTO session (namespace, id, started_at) VALUES (:namespace, :id, :started_at)
+ON CONFLICT DO UPDATE SET started_at = min(started_at, excluded.started_at)
+
+-- session_number -- What the rows call a session.
+SELECT number FROM session WHERE namespace = :namespace AND id = :id
+
+-- save_session -- A session, made or written over.
+INSERT INTO session (namespace, id, started_at, ended_at, agent, summary)
+VALUES (:namespace, :id, :started_at, :ended_at, :agent, :summary)
+ON CONFLICT DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at,
+  agent = excluded.agent, summary = excluded.summary
+
+-- make_generation -- A model that vectors are made with.
+INSERT INTO generation (model, dimensions, fingerprint, created_at)
+VALUES (:model, :dimensions, :fingerprint, :now) ON CONFLICT DO NOTHING
+
+-- generation_number -- What the rows call a generation.
+SELECT number FROM generation WHERE fingerprint = :fingerprint
+
+-- use_generation -- The first generation of a namespace is searched at once, a further one when complete.
+UPDATE namespace SET generation = ifnull(generation, :generation),
+  next_generation = CASE WHEN ifnull(generation, :generation) = :generation THEN next_generation
+                    ELSE :generation END
+WHERE number = :namespace
+
+-- switch_generation -- The generation that is complete is searched from now on.
+UPDATE namespace SET generation = :generation, next_generation = NULL WHERE number = :namespace
+
+-- remove_other_generations -- Vectors that nobody will search again.
+DELETE FROM vector WHERE namespace = :namespace AND generation <> :generation
+
+-- remove_vectors -- The vectors of these memories.
+DELETE FROM vector WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- count_removed -- Readers that hold vectors in memory learn that some are gone.
+UPDATE namespace SET removed_vectors = removed_vectors + :count WHERE number = :namespace
+
+-- remove_links -- What sessions did with these memories.
+DELETE FROM session_link WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- remove_relations -- The edges of these memories.
+DELETE FROM relation WHERE source IN (SELECT value FROM json_each(:numbers))
+  OR target IN (SELECT value FROM json_each(:numbers))
+
+-- reopen_predecessors -- What these memories had superseded holds again, for nothing stands in its place.
+UPDATE memory SET superseded_by = NULL, valid_until = NULL
+WHERE namespace = :namespace AND superseded_by IN (
+  SELECT id FROM memory WHERE number IN (SELECT value FROM json_each(:numbers)))
+
+-- count_entries -- The keyword entries of these memories.
+SELECT count(*) FROM memory_words_docsize WHERE id IN (SELECT value FROM json_each(:numbers))
+
+-- remove_memories -- The rows themselves; the triggers remove their keyword entries.
+DELETE FROM memory WHERE number IN (SELECT value FROM json_each(:numbers))
+
+-- set_deleted -- Deleted softly, or restored.
+UPDATE memory SET deleted_at = :at, updated_at = :now
+WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids)) AND (deleted_at IS NULL) <> (:at IS NULL)
+
+-- save_document -- A document, made or written over.
+INSERT INTO document (namespace, id, name, title, hash, created_at, updated_at)
+VALUES (:namespace, :id, :name, :title, :hash, :created_at, :updated_at)
+ON CONFLICT (namespace, name) DO UPDATE SET
+  title = excluded.title, hash = excluded.hash, updated_at = excluded.updated_at
+
+-- document_number -- What the rows call a document.
+SELECT number FROM document WHERE namespace = :namespace AND name = :name
+
+-- passages -- The passages of a document.
+SELECT number FROM memory WHERE document = :document
+
+-- remove_document -- A document whose passages are gone.
+DELETE FROM document WHERE number = :document
+
+-- check_entries -- Memories without a keyword entry.
+SELECT count(*) FROM memory WHERE number NOT IN (SELECT id FROM memory_words_docsize)
+
+-- check_ghosts -- Keyword entries without a memory.
+SELECT count(*) FROM memory_words_docsize WHERE id NOT IN (SELECT number FROM memory)
+
+-- check_orphan_vectors -- Vectors without a memory, or in another namespace than theirs.
+SELECT count(*) FROM vector v LEFT JOIN memory m ON m.number = v.memory
+WHERE m.number IS NULL OR m.namespace <> v.namespace
+
+-- check_vector_sizes -- Vectors that do not have their generation's dimensions.
+SELECT count(*) FROM vector v JOIN generation g ON g.number = v.generation
+WHERE length(v.embedding) <> 4 * g.dimensions
+
+-- check_relations -- Edges of which an end is gone, or that cross namespaces.
+SELECT count(*) FROM relation r LEFT JOIN memory a ON a.number = r.source LEFT JOIN memory b ON b.number = r.target
+WHERE a.number IS NULL OR b.number IS NULL OR a.namespace <> b.namespace
+
+-- check_links -- Links of sessions to memories that are gone, or that cross namespaces.
+SELECT count(*) FROM session_link l
+LEFT JOIN memory m ON m.number = l.memory LEFT JOIN session s ON s.number = l.session
+WHERE m.number IS NULL OR s.number IS NULL OR m.namespace <> s.namespace
+
+-- check_near_keys -- Near-duplicate keys of memories that are gone.
+SELECT count(*) FROM near_key WHERE memory NOT IN (SELECT number FROM memory)
+
+-- check_successors -- Memories superseded by something that is gone.
+SELECT count(*) FROM memory m LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by
+WHERE m.superseded_by IS NOT NULL AND z.number IS NULL
+
+-- check_sessions -- Memories of a session or document that is gone or belongs to another namespace.
+SELECT count(*) FROM memory m
+LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
+WHERE (m.session IS NOT NULL AND s.namespace IS NOT m.namespace)
+   OR (m.document IS NOT NULL AND d.namespace IS NOT m.namespace)
+
+-- check_pending -- Memories that wait for a vector of the generation that is searched.
+SELECT count(*) FROM memory m JOIN namespace n ON n.number = m.namespace
+WHERE n.generation IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = n.generation)
+
+-- mend_vectors -- Vectors that no search may use.
+DELETE FROM vector WHERE number IN (
+  SELECT v.number FROM vector v LEFT JOIN memory m ON m.number = v.memory
+  LEFT JOIN generation g ON g.number = v.generation
+  WHERE m.number IS NULL OR m.namespace <> v.namespace OR length(v.embedding) <> 4 * ifnull(g.dimensions, 0))
+
+-- mend_relations -- Edges that lead nowhere.
+DELETE FROM relation WHERE source NOT IN (SELECT number FROM memory) OR target NOT IN (SELECT number FROM memory)
+  OR (SELECT namespace FROM memory WHERE number = source) <> (SELECT namespace FROM memory WHERE number = target)
+
+-- mend_links -- Links that lead nowhere.
+DELETE FROM session_link WHERE memory NOT IN (SELECT number FROM memory)
+  OR session NOT IN (SELECT number FROM session)
+  OR (SELECT namespace FROM memory WHERE number = memory) <> (SELECT namespace FROM session WHERE number = session)
+
+-- mend_successors -- What was superseded by something that is gone holds again.
+UPDATE memory AS m SET superseded_by = NULL, valid_until = NULL WHERE m.superseded_by IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM memory z WHERE z.namespace = m.namespace AND z.id = m.superseded_by)
+
+-- mend_sessions -- A memory outlives its session.
+UPDATE memory SET session = NULL, position = NULL
+WHERE session IS NOT NULL AND (SELECT namespace FROM session s WHERE s.number = memory.session) IS NOT namespace
+
+-- mend_namespaces -- Readers that hold vectors in memory read them anew.
+UPDATE namespace SET removed_vectors = removed_vectors + 1000000000, languages = (
+  SELECT ifnull(group_concat(DISTINCT m.language), '') FROM memory m WHERE m.namespace = namespace.number)
+
+-- texts -- Every memory's text, for analysing it anew.
+SELECT m.number, m.namespace, m.content, m.speaker, m.language, m.tags, m.files, m.headings, m.kind, d.title, m.terms
+FROM memory m LEFT JOIN document d ON d.number = m.document WHERE m.number > :after ORDER BY m.number LIMIT :limit
+
+-- set_terms -- A memory's terms, analysed anew; the triggers write its keyword entry.
+UPDATE memory SET terms = :terms WHERE number = :number
+
+-- dump_sessions -- Every session of a namespace.
+SELECT id, agent, started_at, ended_at, summary FROM session WHERE namespace = :namespace ORDER BY number
+
+-- dump_documents -- Every document of a namespace.
+SELECT id, name, title, hash, created_at, updated_at FROM document WHERE namespace = :namespace ORDER BY number
+
+-- dump_memories -- Every memory of a namespace, deleted ones too.
+SELECT m.number, m.id, m.kind, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier,
+  m.language, m.importance, m.salience, m.salience_at, m.access_count, m.token_count, m.trust, s.id AS session,
+  m.position, m.speaker, m.tags, m.files, m.headings, m.metadata, m.source, m.summary, m.valid_from, m.valid_until,
+  m.superseded_by, m.expires_at, m.deleted_at, d.name AS document
+FROM memory m LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
+WHERE m.namespace = :namespace ORDER BY m.number
+
+-- dump_relations -- Every edge of a namespace.
+SELECT a.id, b.id, r.type, r.origin, r.created_at FROM relation r
+JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
+WHERE a.namespace = :namespace ORDER BY a.number, b.number, r.type
+
+-- dump_links -- What the sessions of a namespace did with its memories.
+SELECT s.id, m.id, l.usage, l.at FROM session_link l
+JOIN session s ON s.number = l.session JOIN memory m ON m.number = l.memory
+WHERE s.namespace = :namespace ORDER BY m.number, s.number, l.usage
+
+-- dump_generations -- The models that a namespace has vectors of; the one that is searched first.
+SELECT g.number, g.model, g.dimensions, g.fingerprint, g.number = n.generation
+FROM namespace n JOIN generation g
+WHERE n.number = :namespace AND (g.number IN (n.generation, n.next_generation)
+  OR EXISTS (SELECT 1 FROM vector v WHERE v.namespace = n.number AND v.generation = g.number))
+ORDER BY g.number = n.generation DESC, g.fingerprint
+
+-- dump_vectors -- Every vector of a namespace.
+SELECT m.id, g.fingerprint, v.embedding FROM vector v
+JOIN memory m ON m.number = v.memory JOIN generation g ON g.number = v.generation
+WHERE v.namespace = :namespace ORDER BY m.number, g.fingerprint
+
+-- undump_link -- What a session did with a memory, as it was.
+INSERT INTO session_link (session, memory, usage, at) VALUES (:session, :memory, :usage, :at) ON CONFLICT DO NOTHING
+
+-- has_vector -- Whether a memory has a vector of this generation.
+SELECT 1 FROM vector WHERE memory = :memory AND generation = :generation
+
+-- to_forget_all -- Every memory of a namespace, or those that have expired.
+SELECT number FROM memory WHERE namespace = :namespace AND (NOT :expired OR expires_at <= :now)

@@ -1,0 +1,147 @@
+"""Candidates from SQLite: by words, by nearness, by substring; each a constant number of statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.query.terms import KeywordQuery
+from recollect.store.base import Candidate, Generation, Loaded, NamespaceFacts, Vector
+from recollect.store.sqlite import rows
+from recollect.store.sqlite.queries import run
+from recollect.store.sqlite.vectors import Arenas, best
+from recollect.times import to_micros
+from recollect.types import Memory, Scope
+
+
+class Namespaces(dict[str, tuple[int, int, NamespaceFacts, int | None]]):
+    """The namespaces of a scope that exist: number, vectors removed so far, facts, generation number."""
+
+    @classmethod
+    def read(cls, connection: apsw.Connection, names: Sequence[str]) -> Namespaces:
+        """One statement, whatever the number of names."""
+        found = cls()
+        for row in run(connection, "namespaces", names=json.dumps(list(names))):
+            name, number, languages, removed, *generations = row
+            active, following = _generation(generations[:4]), _generation(generations[4:])
+            facts = NamespaceFacts(tuple(languages.split()), active, following)
+            found[name] = (number, removed, facts, generations[0])
+        return found
+
+    @property
+    def numbers(self) -> list[int]:
+        """What the rows call them."""
+        return [number for number, _, _, _ in self.values()]
+
+
+def _generation(row: Sequence[object]) -> Generation | None:
+    number, model, dimensions, fingerprint = row
+    return None if number is None else Generation(str(model), int(str(dimensions)), str(fingerprint))
+
+
+def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
+    """By words. A quoted phrase is insisted on, unless nothing in scope has it."""
+    namespaces = Namespaces.read(connection, scope.namespaces)
+    if not namespaces or not query:
+        return []
+    parameters = rows.scope_parameters(scope, namespaces.numbers) | {"limit": limit}
+    for strict in (True, False) if query.phrases else (False,):
+        parameters["match"] = rows.match_expression(query, namespaces.numbers, strict=strict)
+        found = run(connection, "match", **parameters)
+        if found:
+            return [rows.candidate(row[1:], row[0]) for row in found]
+    return []
+
+
+def containing(connection: apsw.Connection, scope: Scope, text: str, limit: int) -> list[Candidate]:
+    """By substring, for when nothing else finds anything."""
+    namespaces = Namespaces.read(connection, scope.namespaces)
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    parameters = rows.scope_parameters(scope, namespaces.numbers)
+    parameters |= {"pattern": f"%{escaped}%", "limit": limit}
+    return [rows.candidate(row[1:], row[0]) for row in run(connection, "substring", **parameters)]
+
+
+def near(
+    connection: apsw.Connection,
+    arenas: Arenas,
+    scope: Scope,
+    generation: Generation,
+    vector: Vector,
+    limit: int,
+    also: Iterable[int] = (),
+) -> tuple[list[Candidate], list[Candidate]]:
+    """By nearness, exactly.
+
+    The nearest few are checked against the scope first; only when too many of them were outside does the
+    scope itself say which vectors to look at.
+    """
+    namespaces = Namespaces.read(connection, scope.namespaces)
+    searched = [
+        arenas.similarities(connection, number, active, removed, vector)
+        for number, removed, facts, active in namespaces.values()
+        if active is not None and facts.generation == generation
+    ]
+    if not searched:
+        return [], []
+    numbers, memories, scores = (np.concatenate(part) for part in zip(*searched, strict=True))
+    parameters = rows.scope_parameters(scope, namespaces.numbers)
+    extra = np.isin(memories, np.fromiter(also, np.int64))
+    shortlist = best(scores, limit * 2 + 100) if limit else np.empty(0, np.intp)
+    found = _in_scope(connection, parameters, numbers, scores, shortlist, limit)
+    if len(found) < limit and len(shortlist) < len(scores):
+        allowed = np.array(_vectors_in_scope(connection, parameters, namespaces), np.int64)
+        within = np.flatnonzero(np.isin(numbers, allowed))
+        shortlist = within[best(scores[within], limit)]
+        found = _in_scope(connection, parameters, numbers, scores, shortlist, limit)
+    known = {candidate.key for candidate in found}
+    rest = np.flatnonzero(extra & ~np.isin(memories, np.fromiter(known, np.int64)))
+    others = _in_scope(connection, parameters, numbers, scores, rest, len(rest)) if len(rest) else []
+    return found, others
+
+
+def _in_scope(
+    connection: apsw.Connection,
+    parameters: dict[str, Any],
+    numbers: NDArray[np.int64],
+    scores: Vector,
+    positions: NDArray[np.intp],
+    limit: int,
+) -> list[Candidate]:
+    if not len(positions):
+        return []
+    score_of = dict(zip(numbers[positions].tolist(), scores[positions].tolist(), strict=True))
+    asked = parameters | {"vectors": json.dumps(list(score_of)), "limit": limit}
+    return [rows.candidate(row[1:], score_of[row[0]]) for row in run(connection, "near", **asked)]
+
+
+def _vectors_in_scope(
+    connection: apsw.Connection, parameters: dict[str, Any], namespaces: Namespaces
+) -> list[int]:
+    active = next(number for _, _, _, number in namespaces.values() if number is not None)
+    found = run(connection, "vectors_in_scope", **parameters, generation=active)
+    numbers: list[int] = json.loads(found[0][0])
+    return numbers
+
+
+def load(connection: apsw.Connection, keys: Sequence[int], now: datetime) -> Mapping[int, Loaded]:
+    """The winners, in one statement."""
+    found = run(connection, "load", numbers=json.dumps(list(keys)), now=to_micros(now))
+    return {row[0]: rows.loaded(row) for row in found}
+
+
+def neighbours(
+    connection: apsw.Connection, keys: Sequence[int], reach: int, now: datetime
+) -> Mapping[int, tuple[Memory, ...]]:
+    """What stands near these memories in their sessions, in one statement."""
+    found: dict[int, list[Memory]] = {}
+    numbers = json.dumps(list(keys))
+    for row in run(connection, "neighbours", numbers=numbers, reach=reach, now=to_micros(now)):
+        found.setdefault(row[0], []).append(rows.memory(row[1:]))
+    return {key: tuple(memories) for key, memories in found.items()}

@@ -1,0 +1,147 @@
+"""The vectors of a namespace in memory, kept up to date by reading only what was written since.
+
+Reading is by vector number, which only grows, so what another process wrote is picked up by the next
+search. A vector that was removed or replaced meanwhile may still be here; the search asks the store about
+its best candidates before it believes them, so this costs room, never a wrong answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.base import Vector
+from recollect.store.sqlite.queries import queries
+
+CHUNK = 4096
+BUDGET = 512 * 1024 * 1024
+
+
+class Arena:
+    """The vectors of one namespace in one generation: numbers, and a matrix with a row for each."""
+
+    def __init__(self, dimensions: int, removed: int) -> None:
+        self.dimensions = dimensions
+        self.removed = removed
+        self.size = 0
+        self._numbers = np.empty(0, np.int64)
+        self._memories = np.empty(0, np.int64)
+        self._matrix = np.empty((0, dimensions), np.float32)
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return self._matrix.nbytes
+
+    @property
+    def last(self) -> int:
+        """The newest vector that was read."""
+        return int(self._numbers[self.size - 1]) if self.size else 0
+
+    def append(self, numbers: NDArray[np.int64], memories: NDArray[np.int64], matrix: Vector) -> None:
+        """Add vectors at the end. Views handed out before stay as they were."""
+        end = self.size + len(numbers)
+        if end > len(self._numbers):
+            room = max(end, len(self._numbers) * 3 // 2)
+            self._numbers = _grown(self._numbers, self.size, room)
+            self._memories = _grown(self._memories, self.size, room)
+            self._matrix = _grown(self._matrix, self.size, room)
+        self._numbers[self.size : end] = numbers
+        self._memories[self.size : end] = memories
+        self._matrix[self.size : end] = matrix
+        self.size = end
+
+    def view(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
+        """The numbers, the memories they belong to, and the matrix, as of now."""
+        return self._numbers[: self.size], self._memories[: self.size], self._matrix[: self.size]
+
+
+def _grown(array: NDArray[Any], size: int, room: int) -> NDArray[Any]:
+    larger = np.empty((room, *array.shape[1:]), array.dtype)
+    larger[:size] = array[:size]
+    return larger
+
+
+class Arenas:
+    """The arenas of a store, the ones used last kept while they fit the budget."""
+
+    def __init__(self) -> None:
+        self._arenas: OrderedDict[tuple[int, int], Arena] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def similarities(
+        self, connection: apsw.Connection, namespace: int, generation: int, removed: int, vector: Vector
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
+        """Vector numbers, their memories and their cosine with `vector`, for all of a namespace."""
+        with self._lock:
+            arena = self._current(connection, namespace, generation, removed, len(vector))
+        if arena is not None:
+            numbers, memories, matrix = arena.view()
+            return numbers, memories, matrix @ vector
+        parts = [
+            (numbers, memories, matrix @ vector)
+            for numbers, memories, matrix in _read(connection, namespace, generation, 0, len(vector))
+        ]
+        return (
+            np.concatenate([numbers for numbers, _, _ in parts]),
+            np.concatenate([memories for _, memories, _ in parts]),
+            np.concatenate([scores for _, _, scores in parts]),
+        )
+
+    def forget(self, namespace: int) -> None:
+        """Drop what is held of a namespace, so that nothing of what was forgotten stays in memory."""
+        with self._lock:
+            for key in [key for key in self._arenas if key[0] == namespace]:
+                del self._arenas[key]
+
+    def _current(
+        self, connection: apsw.Connection, namespace: int, generation: int, removed: int, dimensions: int
+    ) -> Arena | None:
+        """The arena, up to date; None when it would not fit the budget and must be read in passing."""
+        key = (namespace, generation)
+        arena = self._arenas.pop(key, None)
+        if arena is None or removed - arena.removed > 100 + arena.size // 10:
+            sql = queries()["count_vectors"]
+            count = connection.execute(sql, {"namespace": namespace, "generation": generation}).get
+            if count * dimensions * 4 > BUDGET:
+                return None
+            arena = Arena(dimensions, removed)
+        for chunk in _read(connection, namespace, generation, arena.last, dimensions):
+            arena.append(*chunk)
+        self._arenas[key] = arena
+        while sum(held.bytes for held in self._arenas.values()) > BUDGET and len(self._arenas) > 1:
+            self._arenas.popitem(last=False)
+        return arena
+
+
+def _read(
+    connection: apsw.Connection, namespace: int, generation: int, last: int, dimensions: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Vector]]:
+    cursor = connection.execute(
+        queries()["new_vectors"], {"namespace": namespace, "generation": generation, "last": last}
+    )
+    width = dimensions * 4
+    while rows := [row for _, row in zip(range(CHUNK), cursor, strict=False)]:
+        sound = [row for row in rows if len(row[2]) == width]
+        matrix = np.frombuffer(b"".join(row[2] for row in sound), np.float32).reshape(-1, dimensions)
+        numbers, memories = (np.array([row[i] for row in sound], np.int64) for i in (0, 1))
+        yield numbers, memories, matrix
+
+
+def best(scores: Vector, count: int) -> NDArray[np.intp]:
+    """The positions of the highest scores, best first; equal ones in the order they stand.
+
+    >>> best(np.array([0.1, 0.9, 0.5, 0.9], np.float32), 3).tolist()
+    [1, 3, 2]
+    """
+    if count < len(scores):
+        chosen = np.sort(np.argpartition(-scores, count - 1)[:count])
+    else:
+        chosen = np.arange(len(scores))
+    return chosen[np.argsort(-scores[chosen], kind="stable")]

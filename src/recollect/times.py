@@ -1,0 +1,52 @@
+"""Moments: what callers may give, and how stores keep them (microseconds since 1970, UTC)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from recollect.errors import InvalidInput
+from recollect.query.timeframe import parse_moment
+from recollect.types import When
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def moment(value: When) -> datetime:
+    """A moment in UTC from what a caller gave.
+
+    >>> moment("2026-03-01T10:00+01:00").isoformat()
+    '2026-03-01T09:00:00+00:00'
+    """
+    given = value if isinstance(value, datetime) else parse_moment(value)
+    if given.tzinfo is None:
+        return given.replace(tzinfo=UTC)
+    try:
+        return given.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"{value} lies outside the years 1 to 9999: give a date within them.") from None
+
+
+def moment_or_none(value: When | None) -> datetime | None:
+    """The same, where nothing may be given."""
+    return None if value is None else moment(value)
+
+
+def to_micros(value: datetime) -> int:
+    """Microseconds since 1970; exact."""
+    return (value - EPOCH) // _MICROSECOND
+
+
+def from_micros(value: int) -> datetime:
+    """The inverse of `to_micros`."""
+    return EPOCH + timedelta(microseconds=value)
+
+
+def micros_or_none(value: datetime | None) -> int | None:
+    """The same, where there may be nothing."""
+    return None if value is None else to_micros(value)
+
+
+def from_micros_or_none(value: int | None) -> datetime | None:
+    """The same, where there may be nothing."""
+    return None if value is None else from_micros(value)

@@ -1,0 +1,373 @@
+"""The nouns: what goes in, what is kept, what comes back. Frozen and plain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+Sector = Literal["episodic", "semantic", "procedural", "emotional", "reflective"]
+Tier = Literal["session", "project", "global"]
+Kind = Literal["memory", "passage"]
+Trust = Literal["high", "normal", "low"]
+Mode = Literal["hybrid", "semantic", "keyword", "auto"]
+Fusion = Literal["mix", "rrf", "weighted", "rerank", "fallback"]
+Match = Literal["semantic", "keyword", "both"]
+Usage = Literal["created", "recalled", "updated", "reinforced"]
+OnDuplicate = Literal["reinforce", "keep"]
+Factor = Literal["similarity", "importance", "recency"]
+
+SECTORS: tuple[Sector, ...] = get_args(Sector)
+TIERS: tuple[Tier, ...] = get_args(Tier)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+TRUSTS: tuple[Trust, ...] = get_args(Trust)
+MODES: tuple[Mode, ...] = get_args(Mode)
+FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
+FACTORS: tuple[Factor, ...] = get_args(Factor)
+
+Progress = Callable[[str, int, int | None], None]
+"""Called as work goes on: what is being done, how much of it is done, and how much there is, if known."""
+
+When = datetime | str
+"""A moment: an aware datetime, a naive one (taken as UTC), or ISO 8601 text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory to be written; everything but the text may be left out.
+
+    A `speaker` makes it a turn of a conversation, which is never merged with another. `importance` (0..1)
+    is where its salience starts. `vector` is for callers who embed elsewhere, with the store's own model.
+    """
+
+    text: str
+    _: KW_ONLY
+    id: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    created_at: When | None = None
+    sector: Sector | None = None
+    tier: Tier = "project"
+    tags: Iterable[str] = ()
+    files: Iterable[str] = ()
+    importance: float = 0.5
+    summary: str | None = None
+    language: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = None
+    trust: Trust = "normal"
+    valid_from: When | None = None
+    valid_until: When | None = None
+    expires_at: When | None = None
+    vector: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing remembered. `salience` is what it was at the moment of reading, decay included."""
+
+    id: str
+    namespace: str
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    accessed_at: datetime | None
+    sector: Sector
+    tier: Tier
+    kind: Kind
+    importance: float
+    salience: float
+    access_count: int
+    token_count: int
+    language: str
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    summary: str | None = None
+    speaker: str | None = None
+    session: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = None
+    trust: Trust = "normal"
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_by: str | None = None
+    expires_at: datetime | None = None
+    deleted_at: datetime | None = None
+    document: str | None = None
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a draft: `added`, or `reinforced` when the same text was there already.
+
+    `id` is that of the memory which now holds the text. One that is not `embedded` yet is found by its words.
+    """
+
+    id: str
+    outcome: Literal["added", "reinforced"]
+    embedded: bool = True
+    near_duplicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation or a piece of work, from its start to its end."""
+
+    id: str
+    namespace: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    agent: str | None = None
+    summary: str | None = None
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """The session in which a memory was last used, and how."""
+
+    session: Session
+    memories_in_session: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed edge from one memory to another, and who drew it."""
+
+    source: str
+    target: str
+    type: str
+    origin: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file or page that was split into passages; `name` tells it from others in its namespace."""
+
+    id: str
+    namespace: str
+    name: str
+    title: str
+    passages: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of a document: `unchanged` when its text was the same as before."""
+
+    document: Document
+    outcome: Literal["added", "replaced", "unchanged"]
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which memories may answer. It is part of every candidate query, never a filter after the cut.
+
+    `since`/`until` bound `created_at` (half open); `as_of` asks what was believed at that moment.
+    """
+
+    namespaces: tuple[str, ...]
+    now: datetime
+    sectors: tuple[Sector, ...] = ()
+    tiers: tuple[Tier, ...] = ()
+    kinds: tuple[Kind, ...] = ("memory",)
+    tags: tuple[str, ...] = ()
+    speakers: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    min_salience: float = 0.0
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    include_superseded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One leg's opinion of a hit: its rank there (from 1), its raw score, and the share it gave."""
+
+    rank: int
+    score: float
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplier:
+    """One factor that the score was multiplied by, and why."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUsed:
+    """The interval that was applied: `given` by the caller (a filter) or read in the `query` (a boost)."""
+
+    start: datetime | None
+    end: datetime | None
+    phrase: str
+    origin: Literal["given", "query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers."""
+
+    mode: Mode
+    fusion: Fusion
+    keyword: Leg | None
+    semantic: Leg | None
+    base: float
+    lent: float = 0.0
+    multipliers: tuple[Multiplier, ...] = ()
+    timeframe: TimeUsed | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """What took a superseded memory's place."""
+
+    id: str
+    content: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that answers, how well (0..1, comparable within one recall), and why.
+
+    `highlights` are HTML: the text is escaped, and `<mark>` is the only element in it.
+    """
+
+    memory: Memory
+    score: float
+    match: Match
+    highlights: tuple[str, ...]
+    why: Why
+    source_session: Session | None = None
+    superseded_by: Successor | None = None
+    related_count: int = 0
+    neighbours: tuple[Memory, ...] = ()
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether another memory has taken this one's place, or its validity has ended."""
+        return self.memory.superseded_by is not None or self.memory.valid_until is not None
+
+
+class Recall(list[Hit]):
+    """The hits, best first, and how they were found.
+
+    `notes` says in words what a caller should know: that keyword search answered alone, and why.
+    """
+
+    def __init__(
+        self,
+        hits: Iterable[Hit] = (),
+        *,
+        query: str = "",
+        mode: Mode = "hybrid",
+        fusion: Fusion = "mix",
+        timeframe: TimeUsed | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(hits)
+        self.query = query
+        self.mode = mode
+        self.fusion = fusion
+        self.timeframe = timeframe
+        self.notes = notes
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One line of a timeline: enough to decide whether to `get` the rest."""
+
+    id: str
+    created_at: datetime
+    kind: Kind
+    sector: Sector
+    tags: tuple[str, ...]
+    text: str
+    session: str | None = None
+    speaker: str | None = None
+    superseded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What was remembered around one memory, oldest first, and the sessions it belongs to."""
+
+    anchor: Memory
+    before: tuple[Memory, ...]
+    after: tuple[Memory, ...]
+    sessions: Mapping[str, Session]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Memories assembled for a prompt: `text` is quoted data, oldest first, within the token budget."""
+
+    text: str
+    tokens: int
+    memories: tuple[Memory, ...]
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What `forget` removed, counted."""
+
+    memories: int = 0
+    keyword_entries: int = 0
+    vectors: int = 0
+    session_links: int = 0
+    relations: int = 0
+    near_keys: int = 0
+    documents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A namespace in numbers."""
+
+    namespace: str
+    memories: int
+    passages: int
+    documents: int
+    sessions: int
+    relations: int
+    superseded: int
+    deleted: int
+    expired: int
+    sectors: Mapping[str, int]
+    languages: Mapping[str, int]
+    vectors: int
+    pending_vectors: int
+    embedder: str | None
+    generations: tuple[str, ...]
+    first: datetime | None
+    last: datetime | None
+    bytes: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something `doctor` found: what is wrong, how often, and whether a rebuild mends it."""
+
+    check: str
+    count: int
+    message: str
+    mendable: bool = True

@@ -1,0 +1,167 @@
+"""Further labelled memories, written in two batches after the cues for those in test_sectors.py.
+
+At first sight the cues got 67 % of the first batch (73 texts) and, improved with it, 79 % of the second (57).
+They were then improved with that one as well: this test guards them, it does not measure them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.sectors import classify
+from recollect.types import Sector
+
+LABELLED: dict[Sector, tuple[str, ...]] = {
+    "procedural": (
+        "Restart the worker with systemctl restart worker if the queue is stuck",
+        "To add a new locale, copy en.json, translate the values and register it in i18n.ts",
+        "If the build fails with ENOSPC, increase the inotify limit",
+        "You can connect to the staging DB through the bastion: ssh -L 5433:db:5432 bastion",
+        "Before merging, squash the commits and update the changelog",
+        "Descale the coffee machine with citric acid every two months",
+        "Press Ctrl+Shift+P and choose Reload Window to restart the language server",
+        "Setup: brew install just, then just bootstrap",
+        "Deploying requires approval from two people; request it in #releases, then press the button in Argo",
+        "Generate migrations with `python manage.py makemigrations`",
+        "Please run the formatter on every commit",
+        "Zum Starten des Servers gib docker compose up ein",
+        "Antes de hacer commit, ejecuta los tests",
+        "要部署项目，先运行 make build，再上传文件",
+        "Export the report as CSV and email it to finance on the first of the month",
+        "To get a fresh token, log in at /auth/login and copy the access_token field",
+        "How do I debug memory leaks: take two heap snapshots and compare them",
+        "Use the --dry-run flag when testing the migration script",
+        "Backups are restored by running restore.sh with the snapshot id",
+        "For local HTTPS, mkcert -install and then point vite to the generated files",
+        "Knead the dough for ten minutes, let it rest, then shape the rolls",
+        "If tests hang, kill the leftover chrome processes",
+        "Always validate input at the boundary before calling the service",
+        "Lancez le serveur avec npm start",
+        "Instala las dependencias con pip install -r requirements.txt",
+    ),
+    "emotional": (
+        "The user gets irritated when answers are too long",
+        "Lucas likes jazz but finds opera boring",
+        "I was so relieved when the tests finally passed",
+        "She cried when her dog died",
+        "He's passionate about functional programming",
+        "Grandma's letters always make me smile",
+        "User said the onboarding was a nightmare and they are really unhappy",
+        "I don't like surprises",
+        "Kim is nervous about tomorrow's presentation",
+        "What a wonderful feeling to see the product live",
+        "The developer prefers functional components and finds classes confusing",
+        "Er hat Angst vor Hunden",
+        "Estoy muy contento con el resultado",
+        "J'ai peur de l'avion",
+        "Sam is thrilled with the redesign",
+        "I get stressed when deadlines move",
+        "The user really likes concise answers",
+        "Mum is sad that we can't visit at Christmas",
+        "He's tired of constant context switching",
+        "My daughter is scared of thunderstorms",
+        "The reviewers were impressed and delighted",
+        "I feel guilty about skipping the gym",
+        "She finds pair programming exhausting",
+        "Mi hermana está muy triste",
+        "Ich bin frustriert über die langsame CI",
+    ),
+    "reflective": (
+        "We picked FastAPI since its async support fits our load",
+        "Microservices were a mistake for a team of three",
+        "Switching to feature flags made releases much less risky, so it was worth the effort",
+        "I think the abstraction leaks because we mixed transport and domain types",
+        "We decided against Kubernetes: too much operational overhead",
+        "The main reason for choosing Svelte was bundle size",
+        "Next time, involve the security team earlier",
+        "Understood why the cache misses: keys contain timestamps",
+        "Considered Kafka and RabbitMQ; RabbitMQ is simpler to run for us",
+        "My takeaway from the book: habits beat goals",
+        "It became clear that the estimate was too optimistic",
+        "Rückblickend war der Umzug die richtige Entscheidung",
+        "Nos dimos cuenta de que el problema era la red",
+        "On a choisi Postgres plutôt que MySQL",
+        "We dropped GraphQL in favour of plain REST because caching was simpler",
+        "Turns out the flaky test depended on the system clock",
+        "Going forward we will keep business logic out of the controllers",
+        "The experiment showed that users ignore the sidebar",
+        "I learned that small pull requests get reviewed faster",
+        "Choosing a managed database saved us a lot of time",
+        "Rewriting from scratch was not worth it",
+        "Our conclusion is that vertical scaling is cheaper for now",
+        "We need to rethink how permissions are modelled",
+        "Im Nachhinein hätten wir früher testen sollen",
+        "经过权衡，我们认为简单方案更好",
+    ),
+    "episodic": (
+        "Pushed a hotfix for the checkout crash at 3am",
+        "Interviewed two candidates for the backend role on Thursday",
+        "The user asked about refund policies during the last session",
+        "We celebrated Emma's birthday at the lake in July",
+        "Upgraded the cluster to 1.29 last Friday without downtime",
+        "Alice joined the company in September 2022",
+        "I saw a red fox in the garden this evening",
+        "During standup Ben mentioned that the API tests are flaky",
+        "The outage started at 09:12 and ended at 09:47",
+        "Refactored the auth module and added tests",
+        "User created a project called Atlas on 2025-01-10",
+        "Heute Morgen ist der Server abgestürzt",
+        "El martes visitamos a mis abuelos",
+        "上周我去了上海出差",
+        "Had a call with the investor at 4pm",
+        "The database migration failed on Sunday night and was rolled back",
+        "Paul got married in June",
+        "Spent the afternoon debugging a memory leak in the worker",
+        "User uploaded three invoices and asked for a summary",
+        "We shipped dark mode in version 3.1 last month",
+        "On 12 February I started my new job",
+        "Caught a cold after the trip to Norway",
+        "Opened PR #482 for the rate limiter",
+        "Letzte Woche habe ich den Führerschein gemacht",
+        "Ce matin, le serveur est tombé en panne",
+    ),
+    "semantic": (
+        "The CI pipeline has three stages: lint, test and deploy",
+        "Redis is used as a cache for session data",
+        "Bob is the CTO of Acme",
+        "The app supports English, German and Japanese",
+        "Test coverage is at 84 percent",
+        "Max retries for the webhook is 5",
+        "src/utils/date.ts exports formatDate and parseDate",
+        "Water boils at 100 degrees Celsius",
+        "The user's timezone is Europe/Berlin",
+        "Feature flags are managed in LaunchDarkly",
+        "Earlier versions of the library do not support streaming",
+        "Their dog is called Biscuit",
+        "The content is served from a CDN",
+        "Der Hauptsitz ist in München",
+        "El proyecto usa Django 5",
+        "Le mot de passe expire après 90 jours",
+        "A mutex allows only one thread to enter the critical section",
+        "The staging URL is https://staging.example.com",
+        "JWTs are signed with RS256",
+        "Carol's phone number is 555-0199",
+        "Set is an unordered collection of unique elements",
+        "The repo has a packages folder with four libraries",
+        "Mount Everest is 8849 metres high",
+        "The billing service is owned by the payments team",
+        "Rate limit: 100 requests per minute",
+        "The user is a vegetarian",
+        "GET /users/:id returns 404 when the user does not exist",
+        "Mein Auto ist ein Volvo",
+        "El servidor tiene 64 GB de memoria",
+        "公司的总部在深圳",
+    ),
+}
+
+
+def test_most_examples_get_the_sector_a_person_gave_them() -> None:
+    examples = [(text, sector) for sector, texts in LABELLED.items() for text in texts]
+    wrong = [(text, sector, classify(text)) for text, sector in examples if classify(text) != sector]
+    assert len(wrong) <= 0.15 * len(examples), wrong
+
+
+@pytest.mark.parametrize("sector", LABELLED)
+def test_no_sector_is_neglected(sector: Sector) -> None:
+    guesses = [classify(text) for text in LABELLED[sector]]
+    assert guesses.count(sector) >= 0.8 * len(guesses)
