@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.embed.base import Embedder, default_embedder, find_embedder
-from recollect.errors import EmbedderError, EmbedderFailed, EmbedderMissing
+from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
 from recollect.store.base import Generation, NamespaceFacts, Vector
 
 _CACHED_QUERIES = 1_000
@@ -109,7 +109,13 @@ class Meaning:
         """The embedder that made these vectors, whatever is set for new ones."""
         embedder = self._setting if not isinstance(self._setting, str) else None
         if embedder is None or embedder.fingerprint != generation.fingerprint:
-            embedder = self._find(generation.model)
+            try:
+                embedder = self._find(generation.model)
+            except ConfigError as error:
+                raise EmbedderMissing(
+                    f"the memories were embedded by {generation.model}, which is not known here: "
+                    "set that embedder, or run recollect reembed"
+                ) from error
         if embedder.fingerprint != generation.fingerprint:
             raise EmbedderMissing(
                 f"the memories were embedded by another version of {generation.model}: run recollect reembed"

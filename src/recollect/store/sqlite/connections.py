@@ -165,7 +165,8 @@ class Connections:
             if not self.path.parent.is_dir():
                 raise StoreError(f"The folder {self.path.parent} does not exist: make it first.")
             return
-        head = self.path.open("rb").read(72)
+        with self.path.open("rb") as file:
+            head = file.read(72)
         ours = head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
         if head and not ours and not self._has_unfolded_log():
             raise NotAStore(f"{self.path} is not a Recollect store: name another file, or a new one.")

@@ -1,0 +1,100 @@
+"""What turns texts into vectors: the one Protocol, and finding an embedder by its name.
+
+Finding and constructing are cheap: weights are read, and onnxruntime is imported, by the first ``embed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.embed.models import find_model, is_installed
+from recollect.errors import ConfigError, EmbedderMissing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    """Turns texts into unit-length vectors; may be called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """What ``find_embedder`` knows it by."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same text would get another vector."""
+
+    @property
+    def query_prefix(self) -> str:
+        """What the caller puts before a query (never before a stored text); "" when queries take none."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of length 1 a text, in order, whatever else is in the call; (0, dimensions) for none."""
+
+
+def find_embedder(name: str) -> Embedder:
+    """The embedder of this name: "arctic-s", "static-s", "hash" or "hash:64" (its dimensions).
+
+    EmbedderMissing when its package is not installed, ConfigError when the name is unknown.
+    """
+    kind, _, dimensions = name.partition(":")
+    if kind == "hash":
+        return _hashing(name, dimensions)
+    if name == "arctic-s":
+        return _arctic()
+    if name == "static-s":
+        return _static()
+    raise ConfigError(
+        f"unknown embedder {name!r}: use arctic-s, static-s, hash, hash:<dimensions>, "
+        "or none to search by keyword alone"
+    )
+
+
+def default_embedder() -> Embedder | None:
+    """The best embedder that is installed, or None: then search is by keyword alone."""
+    if is_installed("arctic-s") and _onnxruntime_is_here():
+        return _arctic()
+    if is_installed("static-s"):
+        return _static()
+    return None
+
+
+def _onnxruntime_is_here() -> bool:
+    return find_spec("onnxruntime") is not None
+
+
+def _arctic() -> Embedder:
+    model = find_model("arctic-s")
+    if not _onnxruntime_is_here():
+        raise EmbedderMissing(
+            "arctic-s runs on onnxruntime, which is not installed: pip install onnxruntime; "
+            'where it has no wheels, pip install recollect-static-s and set embedder = "static-s"'
+        )
+    from recollect.embed.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(model)
+
+
+def _static() -> Embedder:
+    model = find_model("static-s")
+    from recollect.embed.static import StaticEmbedder
+
+    return StaticEmbedder(model)
+
+
+def _hashing(name: str, dimensions: str) -> Embedder:
+    from recollect.embed.hashing import DEFAULT_DIMENSIONS, HashingEmbedder
+
+    if name == "hash":
+        return HashingEmbedder(DEFAULT_DIMENSIONS)
+    if not (dimensions.isascii() and dimensions.isdigit() and 0 < int(dimensions) <= 4096):
+        raise ConfigError(f"embedder {name!r}: write hash, or hash:<dimensions> with 1 to 4096 dimensions")
+    return HashingEmbedder(int(dimensions))

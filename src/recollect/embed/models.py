@@ -1,0 +1,83 @@
+"""Where the models are: data-only packages, found by their entry points and known by their manifests.
+
+Nothing here reads weights or imports a package: a model's folder and manifest are all that is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from recollect.errors import EmbedderFailed, EmbedderMissing
+
+GROUP = "recollect.models"
+PREPROCESSING = 1
+"""Raised whenever the same weights would give other vectors: another way to cut texts, pool or scale."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is known of an installed model before its weights are read."""
+
+    name: str
+    dimensions: int
+    max_tokens: int
+    query_prefix: str
+    fingerprint: str
+    folder: Path
+
+    def file(self, name: str) -> Path:
+        """Where one of the model's files is."""
+        return self.folder / name
+
+
+def installed_models() -> dict[str, str]:
+    """The names of the installed models, each with the package that holds its files."""
+    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
+
+
+def is_installed(name: str) -> bool:
+    """Whether the package of a model is here, with its files."""
+    return _folder(name) is not None
+
+
+def find_model(name: str) -> Model:
+    """The installed model of this name; EmbedderMissing when there is none."""
+    folder = _folder(name)
+    if folder is None:
+        raise EmbedderMissing(f"the model {name} is not installed: pip install recollect-{name}")
+    return read_manifest(folder)
+
+
+def read_manifest(folder: Path) -> Model:
+    """The model in a folder, as its ``manifest.json`` tells of it."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return Model(
+            name=manifest["name"],
+            dimensions=manifest["dimensions"],
+            max_tokens=manifest["max_tokens"],
+            query_prefix=manifest["query_prefix"],
+            fingerprint=_fingerprint(manifest["sha256"]),
+            folder=folder,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EmbedderFailed(
+            f"the model in {folder} has no readable manifest.json; install its package again"
+        ) from error
+
+
+def _folder(name: str) -> Path | None:
+    package = installed_models().get(name)
+    spec = find_spec(package) if package else None
+    locations = spec.submodule_search_locations if spec else None
+    return Path(next(iter(locations))) if locations else None
+
+
+def _fingerprint(checksums: dict[str, str]) -> str:
+    named = json.dumps([PREPROCESSING, sorted(checksums.items())])
+    return hashlib.sha256(named.encode()).hexdigest()[:16]
