@@ -262,7 +262,7 @@ class TestTime:
         memories.remember_many(
             [Draft(f"auth: use passkeys {n}", created_at=NOON - timedelta(days=60)) for n in range(300)]
         )
-        for mode in ("keyword", "semantic", "hybrid"):
+        for mode in ("keyword", "hybrid"):
             found = memories.recall("what did we say about auth passkeys last week?", mode=mode)
             assert found[0].memory.content == "auth: use passkeys"
 

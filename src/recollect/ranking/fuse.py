@@ -28,6 +28,7 @@ SECTOR_BOOST: dict[Sector, float] = {
     "episodic": 0.8,
 }
 FALLBACK_THRESHOLD = 0.7
+NARROWEST = 0.05
 SUPERSEDED = 0.5
 
 Key = TypeVar("Key", bound=Hashable)
@@ -84,14 +85,16 @@ def share_of_keyword(legs: Legs) -> dict[int, float]:
 
 
 def share_of_semantic(legs: Legs) -> dict[int, float]:
-    """Cosine between the lowest of the list (0) and the best (1): every text is a little similar to any."""
+    """Cosine from the lowest of the list (0) to the best (1): every text is a little similar to any.
+
+    A list whose cosines hardly differ has no worst: the scale is at least `NARROWEST` wide.
+    """
     scores = [candidate.score for candidate in legs.semantic]
     if not scores:
         return {}
-    low, high = min(scores), max(scores)
-    if high <= low:
-        return {key: 1.0 if score >= high else 0.0 for key, score in legs.similarity().items()}
-    return {key: max(0.0, (score - low) / (high - low)) for key, score in legs.similarity().items()}
+    high = max(scores)
+    width = max(high - min(scores), NARROWEST)
+    return {key: max(0.0, 1 - (high - score) / width) for key, score in legs.similarity().items()}
 
 
 def mix(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
