@@ -69,8 +69,13 @@ def names(values: str | Iterable[str] | None, *, what: str) -> tuple[str, ...]:
     """Labels without doubles; one alone may be given as a string."""
     if values is None:
         return ()
-    given = (values,) if isinstance(values, str) else values
-    return tuple(dict.fromkeys(name(value, what=what) for value in given))
+    return tuple(dict.fromkeys(name(value, what=what) for value in _several(values, what)))
+
+
+def _several(values: str | Iterable[str], what: str) -> Iterable[str]:
+    if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray)):
+        return (values,) if isinstance(values, str) else values
+    raise InvalidInput(f"{what} must be a string, or several in a list, not {type(values).__name__}.")
 
 
 def query(value: object) -> str:
@@ -98,8 +103,7 @@ def choices(
     """Some of a few words; one alone may be given as a string."""
     if values is None:
         return ()
-    given = (values,) if isinstance(values, str) else values
-    return tuple(dict.fromkeys(choice(value, allowed, what=what) for value in given))
+    return tuple(dict.fromkeys(choice(value, allowed, what=what) for value in _several(values, f"A {what}")))
 
 
 def limit(value: object, *, what: str = "limit", lowest: int = 1, highest: int = LARGEST_LIMIT) -> int:
@@ -141,7 +145,7 @@ def metadata(value: object) -> str:
         raise InvalidInput(f"metadata can't be written as JSON ({error}): use plain values.") from None
     if len(encoded) > LONGEST_METADATA:
         raise InvalidInput(f"metadata takes {len(encoded):,} characters, more than {LONGEST_METADATA:,}.")
-    if "\\u0000" in encoded:
+    if "\\u0000" in encoded.replace("\\\\", ""):
         raise InvalidInput("metadata contains a NUL byte: take it out.")
     return _storable(encoded, "metadata")
 

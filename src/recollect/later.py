@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from recollect.errors import RecollectError
+from recollect.forks import renewed_after_fork
 
 _log = logging.getLogger("recollect")
 
@@ -19,6 +20,12 @@ class Later:
         self._actions: deque[Callable[[], None]] = deque()
         self._changed = threading.Condition()
         self._running = False
+        renewed_after_fork(self)
+
+    def after_fork(self) -> None:
+        """The thread stays with the parent, and so does its work."""
+        self._actions.clear()
+        self._changed, self._running = threading.Condition(), False
 
     def do(self, action: Callable[[], None]) -> None:
         """Do this soon; returns at once."""
@@ -45,3 +52,8 @@ class Later:
                 action()
             except RecollectError as error:
                 _log.warning("What was recalled could not be marked as used: %s", error)
+            except BaseException:
+                with self._changed:
+                    self._running = False
+                    self._changed.notify_all()
+                raise

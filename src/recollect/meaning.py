@@ -11,6 +11,7 @@ import numpy as np
 
 from recollect.embed.base import Embedder, default_embedder, find_embedder
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
+from recollect.forks import renewed_after_fork
 from recollect.store.base import Generation, NamespaceFacts, Vector
 
 _CACHED_QUERIES = 1_000
@@ -37,6 +38,11 @@ class Meaning:
         self._found: dict[str, Embedder | EmbedderError] = {}
         self._default: Embedder | None = None
         self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._lock = threading.Lock()
+        renewed_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Whoever held the lock in the parent does not live here."""
         self._lock = threading.Lock()
 
     @property

@@ -54,6 +54,7 @@ from recollect.types import (
 )
 
 RECALL_REINFORCEMENT = 0.02
+_NOT_NARROWING = {"namespaces", "include_superseded"}
 PREVIEW_LENGTH = 100
 Names = str | Iterable[str] | None
 Clock = Callable[[], datetime]
@@ -183,6 +184,8 @@ class Memories:
     def _ready(self, draft: Draft | str) -> Draft:
         if isinstance(draft, str):
             return self._draft(draft, {})
+        if not isinstance(draft, Draft):
+            raise InvalidInput(f"A draft must be a recollect.Draft or a string, not {type(draft).__name__}.")
         return draft if draft.session or not self._session else replace(draft, session=self._session)
 
     def update(self, id: str, **changes: Any) -> Memory:
@@ -250,11 +253,14 @@ class Memories:
         included; or `expired=True`; or `everything=True` in this namespace.
         """
         self._later.finish()
+        narrowing = {name for name, value in filters.items() if value not in (None, (), [], "", 0, False)}
         ways = [ids is not None, bool(filters), everything, expired]
-        if sum(ways) != 1:
+        if sum(ways) != 1 or (filters and not narrowing - _NOT_NARROWING):
             raise InvalidInput(
                 "Say what to forget in one way: ids, filters, expired=True or everything=True."
             )
+        if "namespaces" in filters:
+            raise InvalidInput("Forgetting stays in one namespace: use in_namespace(name).forget(...).")
         if ids is not None:
             return self._store.forget(self._namespace, checks.names(ids, what="An id"), self._now())
         if filters:
@@ -519,9 +525,8 @@ class Memories:
         session = self.session(id or self._session or "")
         text = checks.optional_text(summary, what="The summary") or session.summary
         ended = replace(session, ended_at=moment_or_none(ended_at) or self._now(), summary=text)
-        checks.interval(
-            ended.started_at, ended.ended_at + timedelta(microseconds=1) if ended.ended_at else None
-        )
+        if ended.ended_at != ended.started_at:
+            checks.interval(ended.started_at, ended.ended_at)
         self._store.save_session(ended, self._now())
         return ended
 

@@ -67,6 +67,7 @@ def recall(
     winners = ranked[: options.limit]
     keys = [item.fused.candidate.key for item in winners]
     loaded = store.load(keys, scope.now) if keys else {}
+    keys = [key for key in keys if key in loaded]  # another process may have forgotten one meanwhile
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
     hits = [
         _hit(

@@ -7,7 +7,7 @@ from typing import Literal
 
 _EXACT = re.compile(
     r"""
-    ["“][^"”]+["”]                       # quoted on purpose
+    ["“][^"“”]+["”]                      # quoted on purpose
     | \b v?\d+ (?: \. \d+ )+ \b          # a version or address: 17.2
     | \b \w* [a-z0-9] _ \w+ \b           # snake_case
     | \b [a-z]+ [A-Z] \w+ \b             # camelCase

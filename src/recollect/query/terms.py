@@ -156,9 +156,10 @@ def _identifier_terms(chunk: str, offset: int, language: str) -> Iterator[tuple[
     if len(parts) == 1 and parts[0][0] == chunk:
         yield _word_term(chunk, language), offset, offset + len(chunk)
         return
-    whole = _word_term(chunk, language) if chunk.isalpha() else fold(chunk).strip("_")
-    if whole and len(whole) <= LONGEST_TERM:
-        yield whole, offset, offset + len(chunk)
+    is_word = chunk.isalpha()
+    whole = _word_term(chunk, "none") if is_word else fold(chunk).strip("_")
+    if whole and len(whole) <= LONGEST_TERM:  # before stemming, so that every language gives as many terms
+        yield _word_term(chunk, language) if is_word else whole, offset, offset + len(chunk)
     for part, start, end in parts:
         if len(part) > 1 or part.isdigit() or not part.isascii():
             yield _word_term(part, language), start, end

@@ -22,6 +22,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
+from recollect.forks import renewed_after_fork
 from recollect.store import migrate
 
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
@@ -45,6 +46,7 @@ class Connections:
         self._lock = threading.RLock()
         self._closed = False
         self._process = os.getpid()
+        renewed_after_fork(self)
         with self.translated():
             self._writer = self._open_first()
 
@@ -59,7 +61,19 @@ class Connections:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._idle.append(connection)
+                self._give_back(connection)
+
+    @contextmanager
+    def inspecting(self) -> Iterator[apsw.Connection]:
+        """A connection of its own: one that searched before keeps parts of the keyword index in mind, and
+        SQLite's integrity check takes what others changed since for damage."""
+        self._check_open()
+        with self.translated():
+            connection = self._open()
+            try:
+                yield connection
+            finally:
+                connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -106,16 +120,26 @@ class Connections:
 
     def _take(self) -> apsw.Connection:
         self._check_open()
-        with self._lock:
-            self._renew_after_fork()
+        if self._process != os.getpid():  # no lock otherwise, for a writer of ours may hold it for long
+            with self._lock:
+                self._renew_after_fork()
         try:
             return self._idle.pop()
         except IndexError:
             return self._open()
 
+    def _give_back(self, connection: apsw.Connection) -> None:
+        self._idle.append(connection)
+        if self._closed:  # it was closed while we read
+            self.close()
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("This store was closed: open it again with recollect.open().")
+
+    def after_fork(self) -> None:
+        """Whoever held the lock in the parent does not live here."""
+        self._lock = threading.RLock()
 
     def _renew_after_fork(self) -> None:
         if self._process != os.getpid():
@@ -167,7 +191,10 @@ class Connections:
             return
         with self.path.open("rb") as file:
             head = file.read(72)
-        ours = head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+        ours = head[:16] == b"SQLite format 3\0" and (
+            head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+            or (head[28:32] == b"\0\0\0\1" and head[68:72] == bytes(4))  # one page: being made, or never was
+        )
         if head and not ours and not self._has_unfolded_log():
             raise NotAStore(f"{self.path} is not a Recollect store: name another file, or a new one.")
 
@@ -195,7 +222,8 @@ class Connections:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
     @contextmanager
@@ -220,7 +248,7 @@ class Connections:
             raise NotAStore(f"{where} is not a Recollect store: name another file, or a new one.") from error
         except apsw.CorruptError as error:
             raise StoreDamaged(f"{where} is damaged ({error}): run recollect doctor --rebuild.") from error
-        except (apsw.IOError, apsw.CantOpenError) as error:
+        except (apsw.Error, OSError) as error:
             raise StoreError(
                 f"{where} can't be read or written ({error}): is the disk full or gone?"
             ) from error

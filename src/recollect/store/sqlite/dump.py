@@ -180,8 +180,8 @@ class Undump:
             title,
         )
         analysed = self._analyse(text)
-        plain = ("id", "kind", "content", "sector", "tier", "language", "importance", "salience", "access_count",
-                 "token_count", "trust")  # fmt: skip
+        plain = ("id", "kind", "content", "sector", "tier", "language", "importance", "salience",
+                 "access_count", "token_count", "trust")  # fmt: skip
         optional = ("session", "position", "speaker", "source", "summary", "superseded_by")
         times = ("accessed_at", "valid_from", "valid_until", "expires_at", "deleted_at")
         fields: dict[str, Any] = {name: record[name] for name in plain}

@@ -83,10 +83,6 @@ SELECT json_group_array(v.number) FROM memory m
 JOIN vector v ON v.memory = m.number AND v.generation = :generation
 WHERE {scope}
 
--- vectors_of -- The vectors of these memories.
-SELECT v.number FROM json_each(:memories) wanted
-JOIN vector v ON v.memory = wanted.value AND v.generation = :generation
-
 -- load -- The winners, with their session, what superseded them, and how many relations they have.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
   (SELECT count(*) FROM relation r WHERE r.source = m.number)
@@ -425,11 +421,6 @@ SELECT count(*) FROM memory m
 LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
 WHERE (m.session IS NOT NULL AND s.namespace IS NOT m.namespace)
    OR (m.document IS NOT NULL AND d.namespace IS NOT m.namespace)
-
--- check_pending -- Memories that wait for a vector of the generation that is searched.
-SELECT count(*) FROM memory m JOIN namespace n ON n.number = m.namespace
-WHERE n.generation IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = n.generation)
 
 -- mend_vectors -- Vectors that no search may use.
 DELETE FROM vector WHERE number IN (

@@ -99,11 +99,8 @@ CREATE VIRTUAL TABLE memory_words USING fts5 (
   tokenize = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\]^_`{|}~''' "
 );
 
--- What is forgotten leaves no trace in the index. The first such removal changes the index's format, which
--- a reader that is already open would take for damage: so it happens here, before there is any reader.
+-- What is forgotten leaves no trace in the index.
 INSERT INTO memory_words (memory_words, rank) VALUES ('secure-delete', 1);
-INSERT INTO memory_words (rowid, terms, scope) VALUES (1, 'first', 'first');
-INSERT INTO memory_words (memory_words, rowid, terms, scope) VALUES ('delete', 1, 'first', 'first');
 
 CREATE TRIGGER memory_words_add AFTER INSERT ON memory BEGIN
   INSERT INTO memory_words (rowid, terms, scope) VALUES (new.number, new.terms, 'n' || new.namespace);

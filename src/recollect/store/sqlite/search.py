@@ -19,6 +19,9 @@ from recollect.store.sqlite.vectors import Arenas, best
 from recollect.times import to_micros
 from recollect.types import Memory, Scope
 
+LONGEST_SUBSTRING = 5_000
+"""SQLite refuses patterns of more than 50,000 bytes."""
+
 
 class Namespaces(dict[str, tuple[int, int, NamespaceFacts, int | None]]):
     """The namespaces of a scope that exist: number, vectors removed so far, facts, generation number."""
@@ -62,6 +65,8 @@ def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit:
 def containing(connection: apsw.Connection, scope: Scope, text: str, limit: int) -> list[Candidate]:
     """By substring, for when nothing else finds anything."""
     namespaces = Namespaces.read(connection, scope.namespaces)
+    if "\0" in text or len(text) > LONGEST_SUBSTRING:
+        return []
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     parameters = rows.scope_parameters(scope, namespaces.numbers)
     parameters |= {"pattern": f"%{escaped}%", "limit": limit}

@@ -328,12 +328,11 @@ class SqliteStore(Store):
         return dict(self._rows("namespace_names"))
 
     def check(self, analyse: Analyser) -> list[Finding]:
-        with self._connections.reading() as connection:
+        with self._connections.inspecting() as connection:
             findings = list(upkeep.check(connection, analyse))
-        if not self._connections.read_only and not any(finding.check == "file" for finding in findings):
-            with self._connections.writing() as connection:
+            if not self._connections.read_only and not any(finding.check == "file" for finding in findings):
                 findings += upkeep.check_words(connection)
-        return findings
+            return findings
 
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
         with self._connections.writing() as connection:

@@ -16,6 +16,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.forks import renewed_after_fork
 from recollect.store.base import Vector
 from recollect.store.sqlite.queries import queries
 
@@ -74,6 +75,11 @@ class Arenas:
     def __init__(self) -> None:
         self._arenas: OrderedDict[tuple[int, int], Arena] = OrderedDict()
         self._lock = threading.Lock()
+        renewed_after_fork(self)
+
+    def after_fork(self) -> None:
+        """What a thread of the parent was reading is read again."""
+        self._arenas, self._lock = OrderedDict(), threading.Lock()
 
     def similarities(
         self, connection: apsw.Connection, namespace: int, generation: int, removed: int, vector: Vector

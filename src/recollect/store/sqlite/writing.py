@@ -50,7 +50,6 @@ class Writer:
     ) -> list[Added]:
         """Write records, or reinforce the memory that says the same."""
         number = self.generation(generation) if generation else None
-        self._learn_languages(records)
         return [self._add(record, number, on_duplicate) for record in records]
 
     def _add(self, record: Record, generation: int | None, on_duplicate: OnDuplicate) -> Added:
@@ -69,6 +68,7 @@ class Writer:
             raise InvalidInput(
                 f"A memory with the id {record.id!r} is there already: leave the id out, or update that one."
             )
+        self._learn_languages([record])
         session = None if record.session is None else self.session(record.session, record.created_at)
         self._run(
             "add_memory", **columns(record), session=session, document=document, position=record.position
@@ -151,9 +151,11 @@ class Writer:
         """Close `old` at the moment `new` began to hold, and link both."""
         old_key, new_key = self.keys([old, new])
         following: str | None = new
-        while following is not None:
+        passed: set[str] = set()
+        while following is not None and following not in passed:
             if following == old:
                 raise InvalidInput(f"{new} was itself superseded by {old}: that would be a circle.")
+            passed.add(following)
             following = self._run("successor_of", id=following).get
         self._run("close_validity", number=old_key, new=new, at=to_micros(at))
         self._relate(new_key, old_key, "supersedes", "recollect", self._now)
@@ -196,6 +198,7 @@ class Writer:
             agent=session.agent,
             summary=session.summary,
         )
+        self._sessions[session.id] = self._run("session_number", id=session.id).get
 
     def link(self, keys: Sequence[int], session: int, usage: Usage) -> None:
         """A session used these memories; one that was removed meanwhile is passed over."""
@@ -291,7 +294,6 @@ class Writer:
         """The passages of a document, in the place of those that stood there."""
         receipt = self.forget([key for (key,) in self._rows("passages", document=document)])
         number = self.generation(generation) if generation else None
-        self._learn_languages(records)
         for record in records:
             key = self.insert(record, document=document)
             if record.vector is not None and number is not None:

@@ -1,0 +1,154 @@
+"""The house itself: what is exported, what importing costs, how the schema came about."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect import config
+from recollect.errors import ConfigError, RecollectError
+from recollect.store import migrate
+from recollect.store.sqlite.queries import queries
+
+SQLITE = Path(recollect.__file__).parent / "store" / "sqlite"
+HEAVY = ("numpy", "apsw", "onnxruntime", "click", "rich", "Stemmer", "uuid_utils", "recollect.memories")
+
+
+def loaded_by(code: str) -> set[str]:
+    """The heavy modules that a fresh interpreter has loaded after running some code."""
+    report = f"{code}\nimport sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_costs_nothing() -> None:
+    assert loaded_by("import recollect") == set()
+
+
+def test_help_is_light() -> None:
+    code = """
+from recollect.doors.cli import main
+try: main(["--help"])
+except SystemExit: pass
+print()"""
+    assert loaded_by(code) & {"numpy", "apsw", "onnxruntime", "rich", "Stemmer"} == set()
+
+
+def test_a_keyword_recall_loads_no_model(tmp_path: Path) -> None:
+    code = f"""
+import recollect
+memories = recollect.open({str(tmp_path / "memory.db")!r}, embedder="none")
+memories.remember("The cache is warm")
+with recollect.open({str(tmp_path / "memory.db")!r}) as memories:
+    assert memories.recall("cache", mode="keyword")
+"""
+    assert "onnxruntime" not in loaded_by(code)
+
+
+def test_everything_in_all_is_there_and_documented() -> None:
+    assert sorted(recollect.__all__, key=str) == sorted(set(recollect.__all__))
+    for name in recollect.__all__:
+        assert getattr(recollect, name).__doc__, name
+    with pytest.raises(AttributeError):
+        _ = recollect.nothing_of_the_kind
+
+
+def test_every_error_is_of_our_tree_and_drawn_in_it() -> None:
+    from recollect import errors
+
+    drawing = errors.__doc__ or ""
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and issubclass(value, Exception):
+            assert issubclass(value, RecollectError)
+            assert name in drawing
+
+
+def schema_of(connection: apsw.Connection) -> list[tuple[str, str]]:
+    rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+    return [(name, " ".join(sql.split())) for name, sql in rows]
+
+
+def test_migrations_and_schema_end_in_the_same_place() -> None:
+    whole, stepwise = apsw.Connection(""), apsw.Connection("")
+    whole.execute((SQLITE / "schema.sql").read_text())
+    for _, sql in migrate.steps("recollect.store.sqlite"):
+        stepwise.execute(sql)
+    assert schema_of(whole) == schema_of(stepwise)
+
+
+class AnyValue(dict[str, int]):
+    """A value for every parameter."""
+
+    def __missing__(self, name: str) -> int:
+        return 1
+
+
+def test_every_query_is_used_and_valid() -> None:
+    source = "".join(path.read_text() for path in SQLITE.glob("*.py"))
+    used_in_sql = (SQLITE / "queries.sql").read_text()
+    connection = apsw.Connection("")
+    connection.execute((SQLITE / "schema.sql").read_text())
+    fragments = {"scope", "salience", "candidate", "columns", "memories"}
+    for name, sql in queries().items():
+        assert f'"{name}"' in source or f"{{{name}}}" in used_in_sql or name.startswith("dump_"), name
+        if name not in fragments:
+            connection.execute(f"EXPLAIN {sql}", AnyValue())
+
+
+class TestConfig:
+    @pytest.fixture(autouse=True)
+    def nothing_set(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        for name in ("URL", "NAMESPACE", "EMBEDDER", "CONFIG"):
+            monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+        (tmp_path / "work" / "deep").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / "work" / "deep")
+
+    def test_defaults(self) -> None:
+        settings = config.load()
+        assert settings.url.endswith("memory.db")
+        assert (settings.namespace, settings.embedder) == ("default", "auto")
+
+    def test_argument_over_environment_over_file(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "work" / "recollect.toml").write_text('url = "notes.db"\nnamespace = "file"\n')
+        settings = config.load()
+        assert settings.url == str(tmp_path / "work" / "notes.db")
+        monkeypatch.setenv("RECOLLECT_NAMESPACE", "environment")
+        assert config.load().namespace == "environment"
+        settings = config.load(namespace="argument")
+        assert settings.namespace == "argument"
+        assert settings.origins == {
+            "url": str(tmp_path / "work" / "recollect.toml"),
+            "namespace": "argument",
+            "embedder": "default",
+        }
+
+    def test_the_default_store_is_made_with_its_folder(self, tmp_path: Path) -> None:
+        with recollect.open(embedder="none") as memories:
+            memories.remember("kept at home")
+        assert (tmp_path / "data" / "recollect" / "memory.db").exists()
+
+    @pytest.mark.parametrize("text", ["nonsense = 1", "url = 3", "url = ", "[broken"])
+    def test_a_bad_file_says_so(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "work" / "recollect.toml").write_text(text)
+        with pytest.raises(ConfigError, match=r"recollect\.toml"):
+            config.load()
+
+    def test_an_unknown_kind_of_store(self) -> None:
+        with pytest.raises(ConfigError, match="mongodb"):
+            recollect.open("mongodb://localhost/x")
+
+    def test_an_unknown_embedder(self, tmp_path: Path) -> None:
+        with (
+            recollect.open(tmp_path / "memory.db", embedder="magic") as memories,
+            pytest.raises(ConfigError, match="magic"),
+        ):
+            memories.remember("x")
