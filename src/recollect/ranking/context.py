@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from recollect.ranking.fuse import Fused
 
@@ -12,7 +11,7 @@ LENT = (0.25, 0.12)
 
 
 def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
-    """Every candidate with what its neighbours lend it. Scores stay within 0..1 and keep their order."""
+    """Every candidate with what its neighbours lend it; scaled down together, should one exceed 1."""
     places: dict[tuple[int | None, int | None], float] = {
         (item.candidate.session, item.candidate.position): item.base
         for item in fused
@@ -20,19 +19,19 @@ def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
     }
     if len(places) < 2:
         return list(fused)
-    raised = [replace(item, lent=_borrowed(item, places, lent)) for item in fused]
-    scale = 1 / max(1.0, *(item.base + item.lent for item in raised))
-    return [replace(item, base=item.base * scale, lent=item.lent * scale) for item in raised]
+    steps = [(step, share) for far, share in enumerate(lent, 1) for step in (-far, far)]
+    borrowed = [_borrowed(item, places, steps) for item in fused]
+    scale = 1 / max(1.0, *(item.base + extra for item, extra in zip(fused, borrowed, strict=True)))
+    return [
+        Fused(item.candidate, item.base * scale, item.keyword, item.semantic, extra * scale)
+        for item, extra in zip(fused, borrowed, strict=True)
+    ]
 
 
 def _borrowed(
-    item: Fused, places: dict[tuple[int | None, int | None], float], lent: Sequence[float]
+    item: Fused, places: dict[tuple[int | None, int | None], float], steps: Sequence[tuple[int, float]]
 ) -> float:
     session, position = item.candidate.session, item.candidate.position
     if session is None or position is None:
         return 0.0
-    return sum(
-        share * places.get((session, position + step), 0.0)
-        for distance, share in enumerate(lent, 1)
-        for step in (-distance, distance)
-    )
+    return sum(share * places.get((session, position + step), 0.0) for step, share in steps)

@@ -1,0 +1,1 @@
+"""A static table of word-piece vectors: data only; see manifest.json beside this file."""
