@@ -72,7 +72,7 @@ def names(values: str | Iterable[str] | None, *, what: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name(value, what=what) for value in _several(values, what)))
 
 
-def _several(values: str | Iterable[str], what: str) -> Iterable[str]:
+def _several(values: object, what: str) -> Iterable[Any]:
     if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray)):
         return (values,) if isinstance(values, str) else values
     raise InvalidInput(f"{what} must be a string, or several in a list, not {type(values).__name__}.")

@@ -1,4 +1,4 @@
-"""A forked child has only the thread that forked: locks that others held in the parent are made anew there."""
+"""A forked child has only the thread that forked: locks that others held in the parent are made anew."""
 
 from __future__ import annotations
 

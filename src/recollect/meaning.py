@@ -19,11 +19,15 @@ _CACHED_QUERIES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query's vector and the generation that it may be compared with; or why there is none."""
+    """A query's vector and the generation that it may be compared with; or why there is none.
+
+    `languages` are those that the embedder knows; none means any.
+    """
 
     generation: Generation | None = None
     vector: Vector | None = None
     note: str | None = None
+    languages: tuple[str, ...] = ()
 
 
 class Meaning:
@@ -81,7 +85,8 @@ class Meaning:
         generation = generations.pop()
         try:
             embedder = self._find_exactly(generation)
-            return QueryVector(generation, self._embed_query(embedder, text))
+            known = tuple(getattr(embedder, "languages", ()))
+            return QueryVector(generation, self._embed_query(embedder, text), languages=known)
         except EmbedderError as error:
             return QueryVector(note=f"keywords answered alone: {error}")
 

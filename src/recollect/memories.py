@@ -223,7 +223,8 @@ class Memories:
 
     def unrelate(self, source: str, target: str, type: str | None = None) -> int:
         """Remove the edges from one memory to another, of one type or of all; says how many there were."""
-        return self._store.unrelate(self._namespace, source, target, type, self._now())
+        chosen = checks.optional_name(type, what="The type of a relation")
+        return self._store.unrelate(self._namespace, source, target, chosen, self._now())
 
     def reinforce(self, id: str, amount: float = 0.1) -> Memory:
         """Make a memory more salient, up to 1."""
@@ -595,7 +596,8 @@ class Memories:
 
     def forget_document(self, name: str) -> Receipt:
         """Remove a document, its passages and all that was derived from them."""
-        receipt = self._store.forget_document(self._namespace, name, self._now())
+        known = checks.name(name, what="The name")
+        receipt = self._store.forget_document(self._namespace, known, self._now())
         return replace(receipt, documents=1)
 
     # upkeep

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recollect import config, drafting
+from recollect import checks, config, drafting
 from recollect.embed.base import Embedder
 from recollect.errors import ConfigError
 from recollect.meaning import Meaning
@@ -32,9 +32,10 @@ def open(
     settings = config.load(url=None if url is None else str(url), namespace=namespace, embedder=by_name)
     setting = embedder if embedder is not None and not isinstance(embedder, str) else settings.embedder
     is_default = (settings.origins or {}).get("url") == "default"
+    chosen = checks.name(settings.namespace, what="The namespace")  # before a file is made
     return Memories(
         SqliteStore(_path(settings.url, make_folder=is_default)),
-        namespace=settings.namespace,
+        namespace=chosen,
         meaning=Meaning(setting),
         clock=clock,
         count_tokens=count_tokens,
@@ -47,7 +48,12 @@ def _path(url: str, *, make_folder: bool) -> Path | None:
     scheme, separator, rest = url.partition("://")
     if separator and scheme != "sqlite":
         raise ConfigError(f"{scheme}:// is no kind of store known here: give a file, such as memory.db.")
-    path = Path(rest if separator else url).expanduser()
+    if "\0" in url:
+        raise ConfigError("The path of a store contains a NUL byte: give a file, such as memory.db.")
+    try:
+        path = Path(rest if separator else url).expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{url}: there is no such home folder: write the path in full.") from None
     if make_folder:
         path.parent.mkdir(parents=True, exist_ok=True)
     return path

@@ -10,6 +10,7 @@ from recollect import checks
 from recollect.errors import InvalidInput
 from recollect.meaning import Meaning
 from recollect.query.highlight import highlights
+from recollect.query.languages import detect, is_latin
 from recollect.query.strategy import choose_mode
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
@@ -51,6 +52,8 @@ class Question:
     mode: Mode
     keywords: KeywordQuery
     timeframe: TimeUsed | None
+    language: str
+    weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
     notes: list[str] = field(default_factory=list)
 
 
@@ -110,7 +113,13 @@ def understand(
     keywords = parse_query(
         searched, languages=sorted(languages, key=lambda code: code != "en"), expansion=terms
     )
-    return Question(query, searched, mode, keywords, timeframe)
+    return Question(query, searched, mode, keywords, timeframe, _language(searched, languages))
+
+
+def _language(query: str, languages: Sequence[str]) -> str:
+    """A query is often too short to tell; then it is taken for one of the memories' languages."""
+    detected = detect(query)
+    return languages[0] if detected == "en" and languages and "en" not in languages else detected
 
 
 def ask(
@@ -132,13 +141,16 @@ def ask(
             question.notes.append(vector.note)
             if question.mode == "semantic":
                 question.mode = "keyword"
+        question.weights = _default_weights(question.language, vector.languages)
     scopes = [scope, *_inside_the_time(scope, question.timeframe)]
     keyword: list[Candidate] = []
+    cut = False
     if question.mode != "semantic":
         reach = options.prefilter_limit if options.fusion == "rerank" else depth
         keyword = _best_of(store.match(each, question.keywords, reach) for each in scopes)
+        cut = len(keyword) >= reach
     if vector is None or vector.vector is None or vector.generation is None:
-        return Legs(keyword)
+        return Legs(keyword, cut=cut)
     reach = 0 if options.fusion == "rerank" and question.mode != "semantic" else depth
     also = [candidate.key for candidate in keyword]
     answers = [store.near(each, vector.generation, vector.vector, reach, also) for each in scopes]
@@ -148,7 +160,14 @@ def ask(
     semantic = [
         c for c in _best_of(found for found, _ in answers) if threshold is None or c.score >= threshold
     ]
-    return Legs(keyword, semantic, _best_of(extra for _, extra in answers))
+    return Legs(keyword, semantic, _best_of(extra for _, extra in answers), cut)
+
+
+def _default_weights(language: str, known: Sequence[str]) -> Mapping[str, float]:
+    """How much each leg counts: a model is trusted with the languages that it was made for."""
+    if not known or language in known:
+        return fuse.MIX_WEIGHTS
+    return fuse.FOREIGN_WEIGHTS if is_latin(language) else fuse.UNREAD_WEIGHTS
 
 
 def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
@@ -180,7 +199,7 @@ def rank(legs: Legs, question: Question, options: Options, now: datetime) -> lis
     elif fusion == "fallback":
         fused = fuse.first_answer(legs)
     else:
-        fused = lend(fuse.mix(legs, checks.weights(options.weights, fuse.MIX_WEIGHTS)))
+        fused = lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
     return score(fused, fusion=fusion, now=now, timeframe=question.timeframe, factors=options.factors)
 
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Turns texts into unit-length vectors; may be called from several threads at once."""
+    """Turns texts into unit-length vectors; may be called from several threads at once.
+
+    One that also has `languages` (codes such as "en") is trusted less with questions in any other.
+    """
 
     @property
     def name(self) -> str:

@@ -27,6 +27,7 @@ class Model:
     dimensions: int
     max_tokens: int
     query_prefix: str
+    languages: tuple[str, ...]
     fingerprint: str
     folder: Path
 
@@ -62,6 +63,7 @@ def read_manifest(folder: Path) -> Model:
             dimensions=manifest["dimensions"],
             max_tokens=manifest["max_tokens"],
             query_prefix=manifest["query_prefix"],
+            languages=tuple(manifest.get("languages", ())),
             fingerprint=_fingerprint(manifest["sha256"]),
             folder=folder,
         )

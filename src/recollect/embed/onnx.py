@@ -37,6 +37,7 @@ class OnnxEmbedder:
         self.dimensions = model.dimensions
         self.fingerprint = model.fingerprint
         self.query_prefix = model.query_prefix
+        self.languages = model.languages
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order: a few texts one after the other, many side by side."""

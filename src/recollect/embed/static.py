@@ -35,6 +35,7 @@ class StaticEmbedder:
         self.dimensions = model.dimensions
         self.fingerprint = model.fingerprint
         self.query_prefix = model.query_prefix
+        self.languages = model.languages
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order."""

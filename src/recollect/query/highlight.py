@@ -65,9 +65,10 @@ def _best_window(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _render(text: str, marks: Sequence[tuple[int, int]]) -> str:
-    room = max(0, WIDTH - (marks[-1][1] - marks[0][0])) // 2
-    start = _word_edge(text, max(0, marks[0][0] - room), -1)
-    end = _word_edge(text, min(len(text), marks[-1][1] + room), 1)
+    room = max(0, WIDTH - (marks[-1][1] - marks[0][0]))
+    before = min(marks[0][0], max(room // 2, room - (len(text) - marks[-1][1])))
+    start = _word_edge(text, marks[0][0] - before, -1)
+    end = _word_edge(text, min(len(text), marks[-1][1] + room - before), 1)
     pieces, place = [], start
     for a, b in marks:
         pieces += [

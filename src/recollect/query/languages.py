@@ -155,6 +155,11 @@ def _by_small_words(sample: str) -> str:
     return best if votes[best] >= 2 and votes[best] > votes["en"] else "en"
 
 
+def is_latin(language: str) -> bool:
+    """Whether a language is written in Latin letters."""
+    return language in STEMMERS and all(language != other for _, _, other in _SCRIPTS) and language != "sr"
+
+
 def stop_words(languages: Iterable[str]) -> frozenset[str]:
     """The words, in any of these languages, that say nothing by themselves."""
     return frozenset().union(*(STOP_WORDS.get(language, frozenset()) for language in languages))

@@ -22,7 +22,8 @@ _EXACT = re.compile(
 _CONCEPT = re.compile(
     r"""(?ix) \b (?: why | how \s+ (?: do|does|did|should|could|to|can|come ) | philosophy | approach
     | idea s? | concept \w* | strateg \w+ | rationale | reason s? | trade-?offs? | lesson s?
-    | feel (?: s|ing|ings )? | opinion s? | architectural | similar \s+ to | related \s+ to | in \s+ general | thoughts? | principles? ) \b"""
+    | feel (?: s|ing|ings )? | opinion s? | architectural
+    | similar \s+ to | related \s+ to | in \s+ general | thoughts? | principles? ) \b"""
 )
 
 Strategy = Literal["hybrid", "semantic", "keyword"]

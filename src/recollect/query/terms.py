@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from recollect.query.languages import detect, stem, stop_words
@@ -185,6 +185,9 @@ def _word_term(word: str, language: str) -> str:
 
 
 SHORT_QUERY = 3
+MOST_WORDS = 1_000
+MOST_PHRASES = 20
+"""What a longer query has beyond these is not looked for: a page pasted as a query still gets its answer."""
 _SHORTEST_PREFIX = 3
 
 
@@ -206,13 +209,14 @@ def parse_query(
     (Phrase(alternatives=(('lost', 'updat'),)),)
     """
     languages = tuple(dict.fromkeys(languages)) or ("en",)
-    chunks = [chunk for text in (query, *expansion) for chunk in _CHUNK.findall(text)]
+    found = (chunk.group() for text in (query, *expansion) for chunk in _CHUNK.finditer(text))
+    chunks = list(islice(found, MOST_WORDS))
     stops = stop_words([detect(query) if len(languages) > 1 else languages[0]])
     telling = [chunk for chunk in chunks if _APOSTROPHE.sub("", fold(chunk)) not in stops]
     words = dict.fromkeys(word for chunk in telling or chunks for word in _query_words(chunk, languages))
     if prefix and len(words) <= SHORT_QUERY:
         words = {Word(word.terms, word.prefix or _may_begin_a_word(word)): None for word in words}
-    phrases = (_phrase(quoted, languages) for quoted in _QUOTED.findall(query))
+    phrases = (_phrase(quoted, languages) for quoted in _QUOTED.findall(query)[:MOST_PHRASES])
     return KeywordQuery(tuple(words), tuple(phrase for phrase in phrases if phrase.alternatives))
 
 
@@ -223,16 +227,18 @@ def _may_begin_a_word(word: Word) -> bool:
 def _query_words(chunk: str, languages: Sequence[str]) -> Iterator[Word]:
     """One word for each term of a chunk, with its stems in the other languages as alternatives."""
     analysed = [[term for term, _, _ in _chunk_terms(chunk, language)] for language in languages]
+    stops = stop_words(languages)
     previous = ""
     for terms in zip(*analysed, strict=True):
         alone = _is_unspaced(terms[0])
         if not (alone and previous[1:] == terms[0]):
-            yield Word(tuple(dict.fromkeys(terms)), prefix=alone)
+            others = (term for term in terms[1:] if term not in stops)
+            yield Word(tuple(dict.fromkeys([terms[0], *others])), prefix=alone)
         previous = terms[0]
 
 
 def _phrase(quoted: str, languages: Sequence[str]) -> Phrase:
-    analysed = [terms_of(quoted, language) for language in languages]
+    analysed = [terms_of(quoted, language)[:MOST_WORDS] for language in languages]
     for terms in analysed:
         if len(terms) > 1 and _is_unspaced(terms[-1]) and terms[-2][1:] == terms[-1]:
             terms.pop()

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from recollect.ranking.fuse import Fused
 
-LENT = (0.25, 0.12)
-"""How much of its score a memory lends to those one and two places away."""
+LENT = (0.35, 0.17)
+"""How much a memory lends to those one and two places away, of what its score lies above the mean."""
 
 
 def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
-    """Every candidate with what its neighbours lend it; scaled down together, should one exceed 1."""
+    """Every candidate with what its neighbours lend it; all scaled down together, should one exceed 1.
+
+    Only what stands out has anything to lend: otherwise the middle of a long session would always win.
+    """
     places: dict[tuple[int | None, int | None], float] = {
         (item.candidate.session, item.candidate.position): item.base
         for item in fused
@@ -19,19 +22,18 @@ def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
     }
     if len(places) < 2:
         return list(fused)
+    mean = sum(places.values()) / len(places)
+    surplus = {place: base - mean for place, base in places.items() if base > mean}
     steps = [(step, share) for far, share in enumerate(lent, 1) for step in (-far, far)]
-    borrowed = [_borrowed(item, places, steps) for item in fused]
+    borrowed = [_borrowed(item, surplus, steps) for item in fused]
     scale = 1 / max(1.0, *(item.base + extra for item, extra in zip(fused, borrowed, strict=True)))
-    return [
-        Fused(item.candidate, item.base * scale, item.keyword, item.semantic, extra * scale)
-        for item, extra in zip(fused, borrowed, strict=True)
-    ]
+    return [item.scaled(scale, extra) for item, extra in zip(fused, borrowed, strict=True)]
 
 
 def _borrowed(
-    item: Fused, places: dict[tuple[int | None, int | None], float], steps: Sequence[tuple[int, float]]
+    item: Fused, surplus: dict[tuple[int | None, int | None], float], steps: Sequence[tuple[int, float]]
 ) -> float:
     session, position = item.candidate.session, item.candidate.position
     if session is None or position is None:
         return 0.0
-    return sum(share * places.get((session, position + step), 0.0) for step, share in steps)
+    return sum(share * surplus.get((session, position + step), 0.0) for step, share in steps)

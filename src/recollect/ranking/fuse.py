@@ -17,7 +17,11 @@ from recollect.store.base import Candidate
 from recollect.types import Leg, Sector
 
 RRF_K = 60
-MIX_WEIGHTS = {"semantic": 0.6, "keyword": 0.4}
+MIX_WEIGHTS = {"semantic": 0.55, "keyword": 0.45}
+FOREIGN_WEIGHTS = {"semantic": 0.3, "keyword": 0.7}
+"""For a question in a language that the embedder was not made for."""
+UNREAD_WEIGHTS = {"semantic": 0.1, "keyword": 0.9}
+"""For a question in a script that it can hardly read."""
 RRF_WEIGHTS = {"semantic": 1.0, "keyword": 1.0}
 WEIGHTED_WEIGHTS = {"semantic": 0.4, "keyword": 0.25, "salience": 0.2, "recency": 0.15}
 SECTOR_BOOST: dict[Sector, float] = {
@@ -44,14 +48,25 @@ class Fused:
     semantic: Leg | None = None
     lent: float = 0.0
 
+    def scaled(self, scale: float, lent: float) -> Fused:
+        """The same with what was lent to it, everything times `scale`."""
+        keyword, semantic = (
+            leg and Leg(leg.rank, leg.score, leg.share * scale) for leg in (self.keyword, self.semantic)
+        )
+        return Fused(self.candidate, self.base * scale, keyword, semantic, lent * scale)
+
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """What the legs found: two ranked lists, and the similarity of further keyword candidates."""
+    """What the legs found: two ranked lists, and the similarity of further keyword candidates.
+
+    `cut` says that more memories contain the words than are in the keyword list.
+    """
 
     keyword: Sequence[Candidate] = ()
     semantic: Sequence[Candidate] = ()
     extra: Sequence[Candidate] = ()
+    cut: bool = False
 
     def candidates(self) -> dict[int, Candidate]:
         """Everyone in either list."""
@@ -79,9 +94,17 @@ def rrf(
 
 
 def share_of_keyword(legs: Legs) -> dict[int, float]:
-    """BM25 as a share of the best: its natural zero is a text without any of the words."""
-    highest = max((candidate.score for candidate in legs.keyword), default=0.0)
-    return {c.key: c.score / highest if highest > 0 else 0.0 for c in legs.keyword}
+    """BM25 as a share of the best. Its natural zero is a text without any of the words.
+
+    Where the list was cut, the lowest in it counts as zero, like all those that were cut off.
+    """
+    scores = [candidate.score for candidate in legs.keyword]
+    if not scores:
+        return {}
+    high, low = max(scores), min(scores) if legs.cut else 0.0
+    if high <= low:
+        return {candidate.key: 1.0 for candidate in legs.keyword}
+    return {candidate.key: (candidate.score - low) / (high - low) for candidate in legs.keyword}
 
 
 def share_of_semantic(legs: Legs) -> dict[int, float]:

@@ -191,17 +191,23 @@ class Connections:
             return
         with self.path.open("rb") as file:
             head = file.read(72)
-        ours = head[:16] == b"SQLite format 3\0" and (
-            head[68:72] == APPLICATION_ID.to_bytes(4, "big")
-            or (head[28:32] == b"\0\0\0\1" and head[68:72] == bytes(4))  # one page: being made, or never was
-        )
-        if head and not ours and not self._has_unfolded_log():
+        is_database = head[:16] == b"SQLite format 3\0"
+        ours = is_database and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+        if head and not ours and not (is_database and self._is_being_made(head)):
             raise NotAStore(f"{self.path} is not a Recollect store: name another file, or a new one.")
 
-    def _has_unfolded_log(self) -> bool:
-        """Whether the first page may still be in the log of a process that writes or was killed."""
+    def _is_being_made(self, head: bytes) -> bool:
+        """Whether it has a first page only, or the rest is in the log of a process that writes or was killed."""
         log = Path(f"{self.path}-wal")
-        return log.exists() and log.stat().st_size > 0
+        if not log.exists() or log.stat().st_size == 0:
+            return head[28:32] == (1).to_bytes(4, "big") and head[68:72] == bytes(4)
+        looking = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            looking.set_busy_handler(_Waiting())
+            self._version(looking)
+            return True
+        finally:
+            looking.close()
 
     def _version(self, connection: apsw.Connection) -> int:
         application = connection.pragma("application_id")

@@ -107,11 +107,11 @@ class Undump:
             "vector": self._vector,
         }
         type = record.get("type")
-        if type not in writers:
+        if not isinstance(type, str) or type not in writers:
             raise InvalidInput(f"{type!r} is no type of record: this is not a Recollect export.")
         try:
             written = writers[type](record)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput(

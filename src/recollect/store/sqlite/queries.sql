@@ -33,7 +33,7 @@ AND (:min_salience <= 0 OR {salience} >= :min_salience)
 
 -- candidate -- What ranking needs to know of a candidate, before its text is read.
 m.number, m.session, m.position, m.created_at, {salience}, m.sector, m.importance,
-m.superseded_by IS NOT NULL OR ifnull(m.valid_until, :now + 1) <= :now
+:as_of IS NULL AND (m.superseded_by IS NOT NULL OR ifnull(m.valid_until, :now + 1) <= :now)
 
 -- columns -- A memory as it is read back.
 m.number, n.name, m.id, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier, m.kind,
@@ -106,9 +106,9 @@ ORDER BY centre.number, m.position
 SELECT {columns} FROM {memories}
 WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
 
--- ids_ending -- Ids that end so: people type the last few characters.
+-- ids_ending -- Ids that end so, the shortest first: people type the last few characters.
 SELECT m.id FROM memory m JOIN namespace n ON n.number = m.namespace
-WHERE n.name = :namespace AND m.id LIKE :pattern ESCAPE '\' LIMIT 3
+WHERE n.name = :namespace AND m.id LIKE :pattern ESCAPE '\' ORDER BY length(m.id) LIMIT 3
 
 -- before -- What was remembered before a memory, nearest first.
 SELECT {columns} FROM {memories}
