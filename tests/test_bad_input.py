@@ -43,9 +43,19 @@ def opened(path: str | Path, namespace: str = "bad") -> Memories:
     return recollect.open(path, namespace=namespace, embedder="hash", clock=lambda: NOW)
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memories]:
+    """One store for all that must leave it as it is."""
+    yield from _filled(tmp_path_factory.mktemp("unchanged"))
+
+
 @pytest.fixture
 def memories(tmp_path: Path) -> Iterator[Memories]:
-    with opened(tmp_path / "memory.db") as store:
+    yield from _filled(tmp_path)
+
+
+def _filled(folder: Path) -> Iterator[Memories]:
+    with opened(folder / "memory.db") as store:
         store.remember("The API listens on port 8080", id=OLD, session="monday", tags=["port"])
         store.remember("The API listens on port 9090 now", id=NEW)
         store.relate(NEW, OLD)
@@ -342,16 +352,16 @@ CASES = list(table())
 
 @pytest.mark.parametrize(("action", "error"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_bad_input_is_refused_and_changes_nothing(
-    memories: Memories, action: Action, error: type[RecollectError]
+    unchanged: Memories, action: Action, error: type[RecollectError]
 ) -> None:
-    before = list(memories.export_records(vectors=True))
+    before = list(unchanged.export_records(vectors=True))
     with pytest.raises(error) as caught:
-        action(memories)
+        action(unchanged)
     message = str(caught.value)
     assert message.endswith(".") or ":" in message, message
     assert message[:2000] == message, "a message is read by people"
-    assert list(memories.export_records(vectors=True)) == before
-    assert list(memories.namespaces()) == ["bad"]
+    assert list(unchanged.export_records(vectors=True)) == before
+    assert list(unchanged.namespaces()) == ["bad"]
 
 
 def test_every_error_is_of_our_tree_and_of_the_kind_that_python_expects() -> None:

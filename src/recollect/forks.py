@@ -1,4 +1,4 @@
-"""A forked child has only the thread that forked: locks that others held in the parent are made anew."""
+"""What must not cross a fork is let go before it; locks that a thread of the parent held are made anew after."""
 
 from __future__ import annotations
 
@@ -7,25 +7,42 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class HasLocks(Protocol):
-    """Something that holds locks, or counts on a thread."""
+class Forkable(Protocol):
+    """Something that holds locks or files, or counts on a thread."""
 
-    def after_fork(self) -> None:
-        """Called in the child, before anything else runs there."""
+    def before_fork(self) -> None:
+        """Called in the parent: let go of what the child must not inherit, and let nobody begin anew."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Called in both, before anything else runs; a child has only the thread that forked."""
 
 
-_living: WeakSet[HasLocks] = WeakSet()
+_living: WeakSet[Forkable] = WeakSet()
 
 
-def renewed_after_fork(owner: HasLocks) -> None:
-    """Call `owner.after_fork` in every child that is forked while it lives."""
+def mind_forks(owner: Forkable) -> None:
+    """Call `owner.before_fork` and `owner.after_fork` around every fork while it lives."""
     _living.add(owner)
 
 
-def _renew() -> None:
-    for owner in list(_living):
-        owner.after_fork()
+_at_this_fork: list[Forkable] = []
+
+
+def _before() -> None:
+    _at_this_fork[:] = _living
+    for owner in _at_this_fork:
+        owner.before_fork()
+
+
+def _after(*, in_child: bool) -> None:
+    for owner in _at_this_fork:
+        owner.after_fork(in_child=in_child)
+    _at_this_fork.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(
+        before=_before,
+        after_in_parent=lambda: _after(in_child=False),
+        after_in_child=lambda: _after(in_child=True),
+    )

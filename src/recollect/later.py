@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from recollect.errors import RecollectError
-from recollect.forks import renewed_after_fork
+from recollect.forks import mind_forks
 
 _log = logging.getLogger("recollect")
 
@@ -20,12 +20,17 @@ class Later:
         self._actions: deque[Callable[[], None]] = deque()
         self._changed = threading.Condition()
         self._running = False
-        renewed_after_fork(self)
+        mind_forks(self)
 
-    def after_fork(self) -> None:
+    def before_fork(self) -> None:
+        """What was asked for so far is done first, where it does not take long."""
+        self.finish(patience=1.0)
+
+    def after_fork(self, *, in_child: bool) -> None:
         """The thread stays with the parent, and so does its work."""
-        self._actions.clear()
-        self._changed, self._running = threading.Condition(), False
+        if in_child:
+            self._actions.clear()
+            self._changed, self._running = threading.Condition(), False
 
     def do(self, action: Callable[[], None]) -> None:
         """Do this soon; returns at once."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.embed.base import Embedder, default_embedder, find_embedder
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
-from recollect.forks import renewed_after_fork
+from recollect.forks import mind_forks
 from recollect.store.base import Generation, NamespaceFacts, Vector
 
 _CACHED_QUERIES = 1_000
@@ -43,11 +43,15 @@ class Meaning:
         self._default: Embedder | None = None
         self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
         self._lock = threading.Lock()
-        renewed_after_fork(self)
+        mind_forks(self)
 
-    def after_fork(self) -> None:
-        """Whoever held the lock in the parent does not live here."""
-        self._lock = threading.Lock()
+    def before_fork(self) -> None:
+        """Nobody changes the cache while the process is copied."""
+        self._lock.acquire()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Parent and child go on, each with its copy."""
+        self._lock.release()
 
     @property
     def is_off(self) -> bool:

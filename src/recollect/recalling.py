@@ -17,7 +17,7 @@ from recollect.query.timeframe import find_timeframe, without_timeframe
 from recollect.ranking import fuse
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs
-from recollect.ranking.score import Scored, score
+from recollect.ranking.score import Rules, match_type, score
 from recollect.store.base import Candidate, Loaded, NamespaceFacts, Store
 from recollect.types import Factor, Fusion, Hit, Memory, Mode, Recall, Scope, TimeUsed, Why
 
@@ -63,26 +63,16 @@ def recall(
     """The hits for a question, best first, and their keys; a constant number of statements."""
     facts = store.facts(scope.namespaces)
     question = understand(query, scope.now, options, facts, given)
+    rules = Rules(options.fusion, scope.now, question.timeframe, options.factors)
     legs = ask(store, meaning, scope, question, options, facts)
-    ranked = rank(legs, question, options, scope.now)
+    ranked = score(fuse_legs(legs, question, options, scope.now), rules)
     if not ranked and query.strip():
         ranked = _last_resort(store, scope, question, options)
-    winners = ranked[: options.limit]
-    keys = [item.fused.candidate.key for item in winners]
-    loaded = store.load(keys, scope.now) if keys else {}
-    keys = [key for key in keys if key in loaded]  # another process may have forgotten one meanwhile
+    winners = {item.candidate.key: (item, final) for item, final in ranked[: options.limit]}
+    loaded = store.load(list(winners), scope.now) if winners else {}
+    keys = [key for key in winners if key in loaded]  # another process may have forgotten one meanwhile
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
-    hits = [
-        _hit(
-            item,
-            loaded[item.fused.candidate.key],
-            around.get(item.fused.candidate.key, ()),
-            question,
-            options,
-        )
-        for item in winners
-        if item.fused.candidate.key in loaded
-    ]
+    hits = [_hit(*winners[key], loaded[key], around.get(key, ()), question, rules) for key in keys]
     result = Recall(
         hits,
         query=query,
@@ -187,23 +177,23 @@ def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
     return sorted(by_key.values(), key=lambda candidate: -candidate.score)
 
 
-def rank(legs: Legs, question: Question, options: Options, now: datetime) -> list[Scored]:
-    """Fuse the legs as asked, let neighbours lend, and score."""
+def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -> list[Fused]:
+    """Several lists into one, as asked; by default neighbours lend each other relevance."""
     fusion = options.fusion
     if fusion == "rrf":
-        fused = fuse.by_rank(legs, checks.weights(options.weights, fuse.RRF_WEIGHTS))
-    elif fusion == "weighted":
-        fused = fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS), now)
-    elif fusion == "rerank" and legs.keyword:
-        fused = fuse.reranked(legs)
-    elif fusion == "fallback":
-        fused = fuse.first_answer(legs)
-    else:
-        fused = lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
-    return score(fused, fusion=fusion, now=now, timeframe=question.timeframe, factors=options.factors)
+        return fuse.by_rank(legs, checks.weights(options.weights, fuse.RRF_WEIGHTS))
+    if fusion == "weighted":
+        return fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS), now)
+    if fusion == "rerank" and legs.keyword:
+        return fuse.reranked(legs)
+    if fusion == "fallback":
+        return fuse.first_answer(legs)
+    return lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
 
 
-def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Scored]:
+def _last_resort(
+    store: Store, scope: Scope, question: Question, options: Options
+) -> list[tuple[Fused, float]]:
     """The text as it stands, somewhere in a memory; for a time and nothing else, what lies within it."""
     text = question.searched.strip()
     if question.mode == "semantic" and text:
@@ -213,29 +203,28 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
     )
     if found and text:
         question.notes.append("no word matched, so the text was looked for as it stands")
-    return [Scored(Fused(candidate, 0.1), 0.1, "keyword", ()) for candidate in found]
+    return [(Fused(candidate, 0.1), 0.1) for candidate in found]
 
 
 def _hit(
-    item: Scored, loaded: Loaded, around: tuple[Memory, ...], question: Question, options: Options
+    item: Fused, final: float, loaded: Loaded, around: tuple[Memory, ...], question: Question, rules: Rules
 ) -> Hit:
-    fused = item.fused
+    memory = loaded.memory
     why = Why(
         mode=question.mode,
-        fusion=options.fusion,
-        keyword=fused.keyword,
-        semantic=fused.semantic,
-        base=fused.base,
-        lent=fused.lent,
-        multipliers=item.multipliers,
+        fusion=rules.fusion,
+        keyword=item.keyword,
+        semantic=item.semantic,
+        base=item.base,
+        lent=item.lent,
+        multipliers=rules.explained(item.candidate),
         timeframe=question.timeframe,
         notes=tuple(question.notes),
     )
-    memory = loaded.memory
     return Hit(
         memory=memory,
-        score=item.score,
-        match=item.match,
+        score=final,
+        match=match_type(item),
         highlights=highlights(memory.content, question.keywords, memory.language),
         why=why,
         source_session=loaded.session,

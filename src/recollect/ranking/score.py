@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,68 +16,53 @@ OUTSIDE_TIME = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A candidate with its final score and how it came about."""
+class Rules:
+    """What scores are multiplied by, besides what the legs said."""
 
-    fused: Fused
-    score: float
-    match: Match
-    multipliers: tuple[Multiplier, ...]
+    fusion: Fusion
+    now: datetime
+    timeframe: TimeUsed | None = None
+    factors: tuple[Factor, ...] = ()
 
+    def multipliers(self, candidate: Candidate) -> Iterator[tuple[str, float]]:
+        """Small and bounded for the default; a named fusion is left as its document says."""
+        if self.fusion == "mix":
+            yield "salience", 1 - SALIENCE_SPAN * (1 - candidate.salience)
+            yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created_at, self.now))
+        if candidate.superseded and self.fusion != "weighted":
+            yield "superseded", SUPERSEDED
+        if self.timeframe and self.timeframe.origin == "query" and not self._within(candidate.created_at):
+            yield "timeframe", OUTSIDE_TIME
 
-def score(
-    fused: Sequence[Fused],
-    *,
-    fusion: Fusion,
-    now: datetime,
-    timeframe: TimeUsed | None = None,
-    factors: Sequence[Factor] = (),
-) -> list[Scored]:
-    """Final scores, best first; equal ones by age, newest first."""
-    scored = [_score(item, fusion, now, timeframe, factors) for item in fused]
-    return sorted(scored, key=lambda item: (-item.score, -item.fused.candidate.created_at.timestamp()))
+    def explained(self, candidate: Candidate) -> tuple[Multiplier, ...]:
+        """The same, each with a note for people."""
+        notes = {
+            "salience": f"salience {candidate.salience:.2f}",
+            "recency": f"{(self.now - candidate.created_at).days} days old",
+            "superseded": "another memory took its place",
+            "timeframe": f'outside "{self.timeframe.phrase}"' if self.timeframe else "",
+        }
+        return tuple(Multiplier(name, value, notes[name]) for name, value in self.multipliers(candidate))
 
+    def _within(self, moment: datetime) -> bool:
+        time = self.timeframe
+        assert time is not None
+        return (time.start is None or time.start <= moment) and (time.end is None or moment < time.end)
 
-def _score(
-    item: Fused, fusion: Fusion, now: datetime, timeframe: TimeUsed | None, factors: Sequence[Factor]
-) -> Scored:
-    multipliers = tuple(_multipliers(item.candidate, fusion, now, timeframe))
-    final = item.base + item.lent
-    if factors:
-        final = _by_factors(final, item.candidate, now, factors)
-    for multiplier in multipliers:
-        final *= multiplier.value
-    return Scored(item, min(1.0, max(0.0, final)), match_type(item), multipliers)
-
-
-def _multipliers(
-    candidate: Candidate, fusion: Fusion, now: datetime, timeframe: TimeUsed | None
-) -> list[Multiplier]:
-    """Small and bounded for the default; a named fusion is left as its document says."""
-    multipliers = []
-    if fusion == "mix":
-        age = (now - candidate.created_at).days
-        multipliers += [
-            Multiplier(
-                "salience",
-                1 - SALIENCE_SPAN * (1 - candidate.salience),
-                f"salience {candidate.salience:.2f}",
-            ),
-            Multiplier(
-                "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created_at, now)), f"{age} days old"
-            ),
-        ]
-    if candidate.superseded and fusion != "weighted":
-        multipliers.append(Multiplier("superseded", SUPERSEDED, "another memory took its place"))
-    if timeframe is not None and timeframe.origin == "query" and not _within(candidate.created_at, timeframe):
-        multipliers.append(Multiplier("timeframe", OUTSIDE_TIME, f'outside "{timeframe.phrase}"'))
-    return multipliers
+    def apply(self, item: Fused) -> float:
+        """The final score of one candidate, within 0..1."""
+        final = item.base + item.lent
+        if self.factors:
+            final = _by_factors(final, item.candidate, self.now, self.factors)
+        for _, value in self.multipliers(item.candidate):
+            final *= value
+        return min(1.0, max(0.0, final))
 
 
-def _within(moment: datetime, timeframe: TimeUsed) -> bool:
-    return (timeframe.start is None or timeframe.start <= moment) and (
-        timeframe.end is None or moment < timeframe.end
-    )
+def score(fused: Sequence[Fused], rules: Rules) -> list[tuple[Fused, float]]:
+    """Candidates with their final scores, best first; equal ones by age, newest first."""
+    scored = [(item, rules.apply(item)) for item in fused]
+    return sorted(scored, key=lambda pair: (pair[1], pair[0].candidate.created_at), reverse=True)
 
 
 def _by_factors(similarity: float, candidate: Candidate, now: datetime, factors: Sequence[Factor]) -> float:
@@ -91,7 +76,7 @@ def _by_factors(similarity: float, candidate: Candidate, now: datetime, factors:
 
 
 def match_type(item: Fused) -> Match:
-    """Which legs found it."""
+    """Which legs found it; what was found by its text as it stands counts as found by keyword."""
     if item.keyword is not None and item.semantic is not None:
         return "both"
-    return "keyword" if item.keyword is not None else "semantic"
+    return "semantic" if item.semantic is not None else "keyword"

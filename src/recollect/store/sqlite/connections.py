@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -22,7 +22,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
-from recollect.forks import renewed_after_fork
+from recollect.forks import mind_forks
 from recollect.store import migrate
 
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
@@ -33,7 +33,8 @@ _PACKAGE = "recollect.store.sqlite"
 class Connections:
     """A pool for one store file. Readers never wait for the writer; writers queue up.
 
-    A forked child gets connections of its own, because SQLite's must not cross a fork.
+    A forked child gets connections of its own, because SQLite's must not cross a fork: not even its memory of
+    the locks that it held may, or another process would clear away the log that the child writes to.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -42,11 +43,12 @@ class Connections:
         self.read_only = False
         self._name = str(path) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
+        self._taken: set[apsw.Connection] = set()
+        self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
         self._writer: apsw.Connection | None = None
         self._lock = threading.RLock()
         self._closed = False
-        self._process = os.getpid()
-        renewed_after_fork(self)
+        mind_forks(self)
         with self.translated():
             self._writer = self._open_first()
 
@@ -84,9 +86,8 @@ class Connections:
                 f"{self.path} can't be written: change its permissions, or copy it elsewhere."
             )
         with self._lock, self.translated():
-            self._renew_after_fork()
-            writer = self._writer
-            assert writer is not None
+            self._check_open()
+            self._writer = writer = self._writer or self._open()
             writer.execute("BEGIN IMMEDIATE")
             try:
                 yield writer
@@ -112,23 +113,29 @@ class Connections:
         """Close every connection; closing twice is fine."""
         with self._lock:
             self._closed = True
-            connections = [*self._idle, *([self._writer] if self._writer else [])]
-            self._idle, self._writer = [], None
-            if self._process == os.getpid():
-                for connection in connections:
-                    connection.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        while self._idle:
+            with suppress(IndexError):  # a reader may take the last one first
+                self._idle.pop().close()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _take(self) -> apsw.Connection:
-        self._check_open()
-        if self._process != os.getpid():  # no lock otherwise, for a writer of ours may hold it for long
-            with self._lock:
-                self._renew_after_fork()
+        self._check_open()  # and no lock, for a writer of ours may hold it for long
         try:
-            return self._idle.pop()
+            connection = self._idle.pop()
         except IndexError:
-            return self._open()
+            connection = self._open()
+        self._taken.add(connection)
+        return connection
 
     def _give_back(self, connection: apsw.Connection) -> None:
+        if connection not in self._taken:  # it was taken before a fork
+            return
+        self._taken.discard(connection)
         self._idle.append(connection)
         if self._closed:  # it was closed while we read
             self.close()
@@ -136,16 +143,26 @@ class Connections:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("This store was closed: open it again with recollect.open().")
+        if self._inherited and self.path:
+            raise StoreError(
+                f"{self.path} was in use by another thread while this process was forked: "
+                "fork before that, or let multiprocessing spawn."
+            )
 
-    def after_fork(self) -> None:
-        """Whoever held the lock in the parent does not live here."""
+    def before_fork(self) -> None:
+        """Nobody writes, and nothing is open that we can close; a store in memory lives by its connections."""
+        self._lock.acquire()
+        if self.path and not (self._writer and self._writer.in_transaction):
+            self._let_go()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """The parent goes on; the child, if anything could not be closed, must not touch the file."""
+        if not in_child:
+            self._lock.release()
+            return
         self._lock = threading.RLock()
-
-    def _renew_after_fork(self) -> None:
-        if self._process != os.getpid():
-            self._inherited = (self._idle, self._writer)  # kept, for closing them would disturb the parent
-            self._idle, self._process = [], os.getpid()
-            self._writer = self._open()
+        self._inherited += [*self._idle, *self._taken, *([self._writer] if self._writer else [])]
+        self._idle, self._taken, self._writer = [], set(), None
 
     def _open(self) -> apsw.Connection:
         flags = (
@@ -210,8 +227,8 @@ class Connections:
             looking.close()
 
     def _version(self, connection: apsw.Connection) -> int:
-        application = connection.pragma("application_id")
         has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+        application = connection.pragma("application_id")  # asked last: whoever makes tables sets it with them
         if application != APPLICATION_ID and has_tables:
             raise NotAStore(f"{self.path} is a database of another program: name another file, or a new one.")
         return int(connection.pragma("user_version"))

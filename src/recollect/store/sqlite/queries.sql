@@ -76,7 +76,7 @@ SELECT v.number, {candidate}
 FROM json_each(:vectors) wanted
 JOIN vector v ON v.number = wanted.value
 JOIN memory m ON m.number = v.memory
-WHERE {scope} ORDER BY wanted.key LIMIT :limit
+WHERE {scope} ORDER BY wanted.key
 
 -- vectors_in_scope -- The vectors of all live memories in scope, for when the nearest few were out of it.
 SELECT json_group_array(v.number) FROM memory m

@@ -97,18 +97,20 @@ def near(
         return [], []
     numbers, memories, scores = (np.concatenate(part) for part in zip(*searched, strict=True))
     parameters = rows.scope_parameters(scope, namespaces.numbers)
-    extra = np.isin(memories, np.fromiter(also, np.int64))
-    shortlist = best(scores, limit * 2 + 100) if limit else np.empty(0, np.intp)
-    found = _in_scope(connection, parameters, numbers, scores, shortlist, limit)
-    if len(found) < limit and len(shortlist) < len(scores):
-        allowed = np.array(_vectors_in_scope(connection, parameters, namespaces), np.int64)
-        within = np.flatnonzero(np.isin(numbers, allowed))
+    shortlist = best(scores, limit + limit // 2) if limit else np.empty(0, np.intp)
+    wanted = set(also)
+    extra = np.flatnonzero(np.isin(memories, np.fromiter(wanted, np.int64)))
+    asked = np.concatenate([shortlist, extra[~np.isin(extra, shortlist)]])
+    allowed = _in_scope(connection, parameters, numbers, scores, asked)
+    ranked = [allowed[number] for number in numbers[shortlist].tolist() if number in allowed][:limit]
+    if len(ranked) < limit and len(shortlist) < len(scores):
+        in_scope = np.array(_vectors_in_scope(connection, parameters, namespaces), np.int64)
+        within = np.flatnonzero(np.isin(numbers, in_scope))
         shortlist = within[best(scores[within], limit)]
-        found = _in_scope(connection, parameters, numbers, scores, shortlist, limit)
-    known = {candidate.key for candidate in found}
-    rest = np.flatnonzero(extra & ~np.isin(memories, np.fromiter(known, np.int64)))
-    others = _in_scope(connection, parameters, numbers, scores, rest, len(rest)) if len(rest) else []
-    return found, others
+        ranked = list(_in_scope(connection, parameters, numbers, scores, shortlist).values())
+    known = {candidate.key for candidate in ranked}
+    others = [c for c in allowed.values() if c.key in wanted and c.key not in known]
+    return ranked, others
 
 
 def _in_scope(
@@ -117,13 +119,13 @@ def _in_scope(
     numbers: NDArray[np.int64],
     scores: Vector,
     positions: NDArray[np.intp],
-    limit: int,
-) -> list[Candidate]:
+) -> dict[int, Candidate]:
+    """Those of the vectors at these positions whose memories are in scope, in the order given."""
     if not len(positions):
-        return []
+        return {}
     score_of = dict(zip(numbers[positions].tolist(), scores[positions].tolist(), strict=True))
-    asked = parameters | {"vectors": json.dumps(list(score_of)), "limit": limit}
-    return [rows.candidate(row[1:], score_of[row[0]]) for row in run(connection, "near", **asked)]
+    found = run(connection, "near", **parameters, vectors=json.dumps(list(score_of)))
+    return {row[0]: rows.candidate(row[1:], score_of[row[0]]) for row in found}
 
 
 def _vectors_in_scope(

@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.forks import renewed_after_fork
+from recollect.forks import mind_forks
 from recollect.store.base import Vector
 from recollect.store.sqlite.queries import queries
 
@@ -75,11 +75,15 @@ class Arenas:
     def __init__(self) -> None:
         self._arenas: OrderedDict[tuple[int, int], Arena] = OrderedDict()
         self._lock = threading.Lock()
-        renewed_after_fork(self)
+        mind_forks(self)
 
-    def after_fork(self) -> None:
-        """What a thread of the parent was reading is read again."""
-        self._arenas, self._lock = OrderedDict(), threading.Lock()
+    def before_fork(self) -> None:
+        """Nobody reads vectors in while the process is copied."""
+        self._lock.acquire()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Parent and child go on, each with what was read."""
+        self._lock.release()
 
     def similarities(
         self, connection: apsw.Connection, namespace: int, generation: int, removed: int, vector: Vector

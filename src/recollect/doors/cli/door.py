@@ -1,0 +1,147 @@
+"""What every command has: the shared options, the way to the store, and the way back to the caller."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from recollect.doors.cli import progress, render
+
+if TYPE_CHECKING:
+    from recollect.memories import Memories
+    from recollect.types import Progress
+
+
+@dataclass
+class Door:
+    """How this call was made: which store, and how to answer."""
+
+    store: str | None = None
+    namespace: str | None = None
+    embedder: str | None = None
+    json: bool = False
+    quiet: bool = False
+
+    def open(self) -> Memories:
+        """The memories that were asked for; what is not said comes from the settings."""
+        import recollect
+
+        if self.quiet:
+            import logging
+
+            logging.getLogger("recollect").setLevel(logging.ERROR)
+        return recollect.open(self.store, namespace=self.namespace, embedder=self.embedder)
+
+    def answer(self, value: object, lines: str | Iterable[str]) -> None:
+        """Print the answer: one JSON document, or these lines, which are not even made for JSON."""
+        if self.json:
+            from recollect.doors.plain import plain
+
+            render.write(render.json_text(plain(value), indent=2))
+        else:
+            for line in (lines,) if isinstance(lines, str) else lines:
+                render.write(line)
+
+    def note(self, *notes: str) -> None:
+        """Say something that is not the answer, on stderr."""
+        if not self.quiet:
+            for note in notes:
+                click.echo(render.safe(note), err=True)
+
+    def nothing(self, note: str) -> NoReturn:
+        """Nothing was found: say so, and end as grep does."""
+        self.note(note)
+        raise click.exceptions.Exit(1)
+
+    def progress(self) -> AbstractContextManager[Progress | None]:
+        """A progress bar where somebody sees it."""
+        return progress.shown(wanted=not self.quiet and sys.stderr.isatty())
+
+
+pass_door = click.make_pass_decorator(Door, ensure=True)
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value and parameter.name:
+        setattr(context.ensure_object(Door), parameter.name.removeprefix("shared_"), value)
+    elif value == "":
+        raise click.BadParameter("it is empty.", context, parameter)
+
+
+def _shared(*names: str, **settings: Any) -> click.Option:
+    return click.Option(names, expose_value=False, callback=_keep, **settings)
+
+
+SHARED = (
+    _shared("-s", "--store", "shared_store", metavar="PATH", help="The store: a file or a URL."),
+    _shared("-n", "--namespace", "shared_namespace", metavar="NAME", help="The namespace to work in."),
+    _shared(
+        "--embedder",
+        "shared_embedder",
+        metavar="NAME",
+        help="What makes vectors: auto, none, arctic-s, static-s or hash.",
+    ),
+    _shared("--json", "shared_json", is_flag=True, help="Answer with one JSON document."),
+    _shared("-q", "--quiet", "shared_quiet", is_flag=True, help="No notes, no progress; ids alone."),
+)
+
+
+class _WithShared(click.Command):
+    """Takes the shared options too, and lists them apart in its help."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *SHARED]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [parameter for parameter in self.get_params(ctx) if parameter not in SHARED]
+        for title, parameters in (("Options", own), ("Shared options", SHARED)):
+            with formatter.section(title):
+                formatter.write_dl(
+                    [record for parameter in parameters if (record := parameter.get_help_record(ctx))]
+                )
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+
+
+class Command(_WithShared):
+    """A command of `recollect`."""
+
+
+class Group(_WithShared, click.Group):
+    """A command with commands of its own."""
+
+    command_class = Command
+
+
+Decorated = Callable[..., Any]
+
+
+def command(
+    group: click.Group | None = None, name: str | None = None
+) -> Callable[[Decorated], click.Command]:
+    """Make a function a command; it gets the Door first."""
+
+    def decorate(function: Decorated) -> click.Command:
+        made = click.command(name, cls=Command)(pass_door(function))
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return decorate
+
+
+def group(function: Decorated) -> Group:
+    """Make a function a command that has commands of its own; it runs when none of them is asked for."""
+
+    @functools.wraps(function)
+    def alone(*arguments: Any, **options: Any) -> None:
+        if click.get_current_context().invoked_subcommand is None:
+            function(*arguments, **options)
+
+    return click.group(cls=Group, invoke_without_command=True)(pass_door(alone))

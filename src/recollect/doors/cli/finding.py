@@ -1,0 +1,156 @@
+"""Commands that find: search, show, timeline, context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recollect.doors.cli import options, render
+from recollect.doors.cli.door import Door, command
+
+if TYPE_CHECKING:
+    from recollect.memories import Memories
+    from recollect.types import Context, Recall
+
+
+@command()
+@click.argument("query", metavar="QUERY...", nargs=-1, required=True)
+@options.limit(10)
+@options.recall_options
+@click.option(
+    "--neighbours", type=int, metavar="N", help="What was said so many places before and after (0 to 20)."
+)
+@click.option("--why", is_flag=True, help="Explain every score in a table.")
+def search(door: Door, query: tuple[str, ...], in_session: str | None, why: bool, **given: Any) -> None:
+    """Find memories by meaning, by words and by time.
+
+    A time that stands in the query ("last week") is a preference; --timeframe, --since and --until are
+    filters. Ends with exit code 1 when nothing was found.
+
+    \b
+    Example:
+      recollect search which database did we choose for billing
+      recollect search "auth decisions last week" --tag security --why
+      recollect search --json -l 3 migration_032 | jq -r '.hits[].memory.content'
+    """
+    with door.open() as memories:
+        found = _within(memories, in_session).recall(" ".join(query), **options.recalling(given))
+        door.note(*found.notes)
+        door.answer(found, _found(found, why))
+    if not found:
+        door.nothing("Nothing was found.")
+
+
+def _found(found: Recall, why: bool) -> Iterator[str]:
+    yield from render.hits(found)
+    if why and found:
+        from recollect.doors.cli.why import explained
+
+        yield from explained(found)
+
+
+def _within(memories: Memories, session: str | None) -> Memories:
+    return memories if session is None else memories.in_session(session)
+
+
+@command()
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+def show(door: Door, ids: tuple[str, ...]) -> None:
+    """Show memories in full, with their relations.
+
+    An id may be shortened to its last characters, as search prints it. With --json: a list, also for one.
+
+    \b
+    Example:
+      recollect show 479312039697
+    """
+    from recollect.doors.plain import plain
+
+    with door.open() as memories:
+        found = memories.get([memories.find_id(id) for id in ids])
+        edges = [memories.relations(memory.id) for memory in found]
+    both = list(zip(found, edges, strict=True))
+    door.answer(
+        [plain(memory) | {"relations": plain(relations)} for memory, relations in both],
+        chain.from_iterable((*([""] if i else []), *render.whole(*each)) for i, each in enumerate(both)),
+    )
+
+
+@command()
+@click.argument("id", metavar="[ID]", required=False)
+@click.option("--before", type=int, metavar="N", help="How many before ID (5).")
+@click.option("--after", type=int, metavar="N", help="How many after ID (5).")
+@options.limit(100)
+@options.filters
+def timeline(door: Door, id: str | None, before: int | None, after: int | None, **given: Any) -> None:
+    """Show what was remembered around a memory, or within a time.
+
+    Without ID and filters: the latest. Oldest first.
+
+    \b
+    Example:
+      recollect timeline 479312039697 --before 3 --after 3
+      recollect timeline --timeframe "last week" --tag decision
+    """
+    wanted, places = options.chosen(given), options.chosen({"before": before, "after": after})
+    if wanted if id is not None else places:
+        raise click.UsageError("--before and --after go with an ID, all other options go without one.")
+    with door.open() as memories:
+        if id is not None:
+            found = memories.timeline(memories.find_id(id), **places)
+            door.answer(found, render.around(found))
+            return
+        previews = memories.timeline(**_interval(wanted))
+    door.answer(previews, render.previews(previews))
+    if not previews:
+        door.nothing("Nothing was found.")
+
+
+def _interval(wanted: dict[str, Any]) -> dict[str, Any]:
+    """A timeframe in words as since and until."""
+    phrase = wanted.pop("timeframe", None)
+    if phrase is None:
+        return wanted
+    if "since" in wanted or "until" in wanted:
+        raise click.UsageError("Give either --timeframe or --since and --until, not both.")
+    from recollect.query.timeframe import parse_timeframe
+
+    frame = parse_timeframe(phrase, datetime.now(UTC))
+    return {**wanted, "since": frame.start, "until": frame.end}
+
+
+@command()
+@click.argument("query", metavar="QUERY...", nargs=-1, required=True)
+@click.option("--max-tokens", type=int, default=1000, metavar="N", help="The budget, 50 to 1000000 (1000).")
+@options.limit(50)
+@options.recall_options
+def context(
+    door: Door, query: tuple[str, ...], max_tokens: int, in_session: str | None, **given: Any
+) -> None:
+    """Assemble the best memories for a prompt.
+
+    Takes what answers best while it fits the budget, oldest first, dated, with ids, and quoted as data.
+
+    \b
+    Example:
+      recollect context "how do we deploy" --max-tokens 800 >> prompt.txt
+    """
+    with door.open() as memories:
+        within = _within(memories, in_session)
+        found = within.context(" ".join(query), max_tokens, **options.recalling(given))
+        door.note(*found.notes)
+        door.answer(found, _assembled(found))
+    if not found.memories:
+        door.nothing("Nothing fits the budget." if found.left_out else "Nothing was found.")
+    if found.left_out:
+        door.note(f"{render.count(found.left_out, 'memory', 'memories')} left out: the budget is used up.")
+
+
+def _assembled(found: Context) -> Iterator[str]:
+    """As it is for a file or a program, safe for a terminal."""
+    if found.text:
+        yield render.safe(found.text) if render.on_terminal() else found.text

@@ -1,0 +1,193 @@
+"""Commands that look after the store: stats, doctor, reembed, namespaces, config, demo, completion."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.doors.cli import render
+from recollect.doors.cli.door import Door, command, group
+
+if TYPE_CHECKING:
+    from recollect.types import Stats
+
+
+@command()
+def stats(door: Door) -> None:
+    """Show the namespace in numbers.
+
+    \b
+    Example:
+      recollect stats
+      recollect -n proj1 stats --json
+    """
+    with door.open() as memories:
+        found = memories.stats()
+    door.answer(found, _stats(found))
+    door.note(*found.notes)
+
+
+def _stats(found: Stats) -> Iterator[str]:
+    facts = {
+        "namespace": found.namespace,
+        "memories": f"{found.memories:,}",
+        "  superseded": f"{found.superseded:,}",
+        "  hidden": f"{found.deleted:,}",
+        "  expired": f"{found.expired:,}",
+        "documents": f"{found.documents:,} ({render.count(found.passages, 'passage')})",
+        "sessions": f"{found.sessions:,}",
+        "relations": f"{found.relations:,}",
+        "sectors": ", ".join(f"{name} {number:,}" for name, number in found.sectors.items()) or "–",
+        "languages": ", ".join(f"{name} {number:,}" for name, number in found.languages.items()) or "–",
+        "first, last": f"{render.when(found.first) or '–'}, {render.when(found.last) or '–'}",
+        "embedder": found.embedder or "none",
+        "vectors": f"{found.vectors:,} ({found.pending_vectors:,} pending)",
+        "size": f"{found.bytes / 1_000_000:,.1f} MB",
+    }
+    for name, value in facts.items():
+        yield f"{render.style(f'{name:<12}', fg='cyan')}  {render.one_line(value)}"
+
+
+@command()
+@click.option("--rebuild", is_flag=True, help="Make everything derived anew from the rows first.")
+def doctor(door: Door, rebuild: bool) -> None:
+    """Check that rows, keyword index, vectors and links agree; exit code 1 if not.
+
+    \b
+    Example:
+      recollect doctor
+      recollect doctor --rebuild
+    """
+    with door.open() as memories, door.progress() as progress:
+        findings = memories.doctor(rebuild=rebuild, progress=progress)
+    door.answer(findings, (render.one_line(each.message) for each in findings) if findings else "all is well")
+    if any(each.mendable for each in findings) and not rebuild:
+        door.note("recollect doctor --rebuild mends this.")
+    if findings:
+        raise click.exceptions.Exit(1)
+
+
+@command()
+def reembed(door: Door) -> None:
+    """Give every memory a vector of the embedder that is set; goes on where it was interrupted.
+
+    \b
+    Example:
+      recollect reembed
+      recollect --embedder static-s reembed
+    """
+    with door.open() as memories, door.progress() as progress:
+        waiting = memories.reembed(progress)
+    told = (
+        f"{render.count(waiting, 'memory', 'memories')} still without a vector" if waiting else "all embedded"
+    )
+    door.answer({"waiting": waiting}, told)
+    if waiting:
+        door.note("The embedder failed on the way: run recollect reembed again.")
+        raise click.exceptions.Exit(4)
+
+
+@command()
+def namespaces(door: Door) -> None:
+    """List the namespaces of the store, and how many memories each has.
+
+    \b
+    Example:
+      recollect namespaces
+    """
+    with door.open() as memories:
+        found = memories.namespaces()
+    rows = [(name, f"{number:,}") for name, number in found.items()]
+    door.answer(found, render.table(("namespace", "memories"), rows, right=(1,)) if rows else ())
+    if not found:
+        door.nothing("There are no namespaces yet.")
+
+
+@group
+def config(door: Door) -> None:
+    """Show each setting, its value, and where it comes from.
+
+    An option wins over the environment (RECOLLECT_URL, RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER), that over
+    recollect.toml (the nearest from the working folder upwards, else your own), that over the default.
+
+    \b
+    Example:
+      recollect config
+      recollect config path
+    """
+    from recollect import config as settings
+
+    loaded = settings.load(url=door.store, namespace=door.namespace, embedder=door.embedder)
+    origins = loaded.origins or {}
+    rows = [(name, _without_password(getattr(loaded, name)), origins[name]) for name in settings.SETTINGS]
+    door.answer(
+        {name: {"value": value, "origin": origin} for name, value, origin in rows},
+        render.table(("setting", "value", "from"), rows),
+    )
+
+
+def _without_password(value: str) -> str:
+    """A URL that may be shown.
+
+    >>> _without_password("postgresql://me:secret@host/db")
+    'postgresql://me:***@host/db'
+    """
+    return re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+
+
+@command(config)
+def path(door: Door) -> None:
+    """Print which recollect.toml is in force, or where yours would be.
+
+    \b
+    Example:
+      recollect config path
+    """
+    from recollect import config as settings
+
+    found = settings.find_file()
+    if found is None:
+        door.note("No recollect.toml is in force; yours would be here:")
+    named = str(found or settings.user_file())
+    door.answer({"path": named, "exists": found is not None}, render.safe(named))
+
+
+@command()
+def demo(door: Door) -> None:
+    """Fill a small store with a project's history and ask it about eight questions.
+
+    It works in a store of its own, offline, and leaves yours alone.
+
+    \b
+    Example:
+      recollect demo
+    """
+    if door.json:
+        raise click.UsageError("The demo is for people: it has no --json.")
+    from recollect.demo import run
+
+    raise click.exceptions.Exit(run(out=sys.stdout, color=render.in_colour()))
+
+
+@command()
+@click.argument("shell", metavar="SHELL", type=click.Choice(("bash", "zsh", "fish")))
+def completion(door: Door, shell: str) -> None:
+    """Print the completion script for a shell: bash, zsh or fish.
+
+    \b
+    Example:
+      recollect completion bash > ~/.local/share/bash-completion/completions/recollect
+      recollect completion fish > ~/.config/fish/completions/recollect.fish
+    """
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    from recollect.doors.cli.program import NAME, recollect
+
+    found = get_completion_class(shell)
+    assert found is not None  # click knows these three
+    script = ShellComplete.source(found(recollect, {}, NAME, f"_{NAME.upper()}_COMPLETE"))
+    door.answer({"shell": shell, "script": script}, script)

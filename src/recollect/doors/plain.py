@@ -1,0 +1,47 @@
+"""What Memories answers, as plain JSON values: every door gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any
+
+from recollect.types import Hit, Recall
+
+
+def plain(value: object) -> Any:
+    """Dataclasses become dicts, datetimes ISO 8601 text, tuples lists; the rest is left alone.
+
+    >>> from recollect.types import Finding
+    >>> plain((Finding("entries", 2, "2 memories have no keyword entry"),))[0]["count"]
+    2
+    >>> plain(Recall(query="who?", notes=("keywords answered alone",)))["notes"]
+    ['keywords answered alone']
+    """
+    if isinstance(value, Recall):
+        return _recall(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return named | {"is_superseded": value.is_superseded} if isinstance(value, Hit) else named
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, Set):
+        return sorted(plain(item) for item in value)
+    return str(value) if isinstance(value, PurePath) else value
+
+
+def _recall(found: Recall) -> dict[str, Any]:
+    return {
+        "query": found.query,
+        "mode": found.mode,
+        "fusion": found.fusion,
+        "timeframe": plain(found.timeframe),
+        "notes": list(found.notes),
+        "hits": [plain(hit) for hit in found],
+    }
