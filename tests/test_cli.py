@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from recollect.doors.cli import reference, render
 from recollect.doors.cli.door import SHARED
 from recollect.doors.cli.program import COMMANDS, NAME, recollect
+from recollect.opening import open as open_store
 
 MANUAL = Path(__file__).parents[1] / "docs" / "cli.md"
 HEAVY = ("numpy", "onnxruntime", "apsw", "rich", "Stemmer", "uuid_utils", "recollect.memories")
@@ -35,6 +36,7 @@ class Cli:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
         monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
         monkeypatch.setenv("RECOLLECT_URL", str(folder / "memory.db"))
+        open_store(folder / "memory.db", embedder="none").close()
 
     def run(self, *arguments: str, input: str | bytes | None = None, code: int = 0) -> Result:
         """Run it; it must end with this exit code, and never with a traceback."""
@@ -173,7 +175,7 @@ def test_shared_options_may_stand_before_or_after_the_command(cli: Cli) -> None:
     assert json.loads(cli.out("--json", "stats", "-n", "one"))["memories"] == 1
     assert cli.json("-n", "two", "stats", "-n", "one")["memories"] == 1
     assert cli.json("stats")["memories"] == 0
-    assert cli.json("stats", "--store", "other.db", "-n", "one")["memories"] == 0
+    assert "no store at other.db" in cli.error("stats", "--store", "other.db", code=3)
     assert cli.json("sessions", "start", "s", "-n", "three")["namespace"] == "three"
 
 

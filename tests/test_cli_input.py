@@ -108,7 +108,8 @@ def test_a_store_that_is_none(cli: Cli) -> None:
     (cli.folder / "notes.txt").write_text("just text, and more of it " * 10)
     assert "is not a Recollect store" in cli.error("-s", "notes.txt", "search", "x", code=3)
     assert "is a folder" in cli.error("-s", str(cli.folder), "search", "x", code=3)
-    assert "does not exist" in cli.error("-s", "nowhere/x.db", "search", "x", code=3)
+    assert "no store at nowhere/x.db yet" in cli.error("-s", "nowhere/x.db", "search", "x", code=3)
+    assert "does not exist" in cli.error("-s", "nowhere/x.db", "add", "x", code=3)
     assert "name" in cli.error("-s", "x" * 5000, "search", "x", code=3)
 
 

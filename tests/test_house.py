@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect import config
-from recollect.errors import ConfigError, RecollectError
+from recollect.errors import ConfigError, RecollectError, StoreError
 from recollect.store import migrate
 from recollect.store.sqlite.queries import queries
 
@@ -147,8 +147,10 @@ class TestConfig:
             recollect.open("mongodb://localhost/x")
 
     def test_an_unknown_embedder(self, tmp_path: Path) -> None:
-        with (
-            recollect.open(tmp_path / "memory.db", embedder="magic") as memories,
-            pytest.raises(ConfigError, match="magic"),
-        ):
-            memories.remember("x")
+        with pytest.raises(ConfigError, match="magic"):
+            recollect.open(tmp_path / "memory.db", embedder="magic")
+
+    def test_a_store_that_is_not_there_can_be_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(StoreError, match="no store at"):
+            recollect.open(tmp_path / "typo.db", create=False)
+        assert not (tmp_path / "typo.db").exists()

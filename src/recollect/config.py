@@ -90,5 +90,10 @@ def _from_file(path: Path) -> dict[str, str]:
         if not isinstance(value, str) or not value:
             raise ConfigError(f"{path} sets {name} to {value!r}: give a string in quotes.")
     if "url" in settings and "://" not in settings["url"]:
-        settings["url"] = str(path.parent / Path(settings["url"]).expanduser())
+        try:
+            settings["url"] = str(path.parent / Path(settings["url"]).expanduser())
+        except RuntimeError:
+            raise ConfigError(
+                f"{path} names a home folder that is not there: write the path in full."
+            ) from None
     return settings

@@ -23,8 +23,7 @@ class Later:
         mind_forks(self)
 
     def before_fork(self) -> None:
-        """What was asked for so far is done first, where it does not take long."""
-        self.finish(patience=1.0)
+        """The store that the work is for waits for whoever writes."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """The thread stays with the parent, and so does its work."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.embed.base import Embedder, default_embedder, find_embedder
+from recollect.embed.base import Embedder, check_name, default_embedder, find_embedder
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
 from recollect.forks import mind_forks
 from recollect.store.base import Generation, NamespaceFacts, Vector
@@ -38,6 +38,8 @@ class Meaning:
     """
 
     def __init__(self, setting: str | Embedder) -> None:
+        if isinstance(setting, str) and setting not in ("auto", "none"):
+            check_name(setting)
         self._setting = setting
         self._found: dict[str, Embedder | EmbedderError] = {}
         self._default: Embedder | None = None

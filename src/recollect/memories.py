@@ -449,8 +449,7 @@ class Memories:
         self,
         anchor: None = None,
         *,
-        since: When | None = None,
-        until: When | None = None,
+        timeframe: str | tuple[When | None, When | None] | None = None,
         limit: int = 100,
         **filters: Any,
     ) -> list[Preview]: ...
@@ -460,15 +459,18 @@ class Memories:
         before: int = 5,
         after: int = 5,
         *,
-        since: When | None = None,
-        until: When | None = None,
+        timeframe: str | tuple[When | None, When | None] | None = None,
         limit: int = 100,
         **filters: Any,
     ) -> Timeline | list[Preview]:
-        """What was remembered around a memory; or, without one, previews of what lies in an interval."""
+        """What was remembered around a memory; or, without one, previews of what lies in an interval.
+
+        `timeframe` ("last week", or a pair of moments) and `filters` (since, until, …) are as in `recall`.
+        """
         if anchor is not None:
             return self._around(self.get(anchor), before, after)
-        scope = self.scope(**{"since": since, "until": until, "include_superseded": True, **filters})
+        self._given_time(timeframe, filters)
+        scope = self.scope(**{"include_superseded": True, **filters})
         return [_preview(memory) for memory in self._store.in_scope(scope, checks.limit(limit))]
 
     def _around(self, anchor: Memory, before: int, after: int) -> Timeline:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from recollect import checks, config, drafting
 from recollect.embed.base import Embedder
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, StoreError
 from recollect.meaning import Meaning
 from recollect.memories import Memories
 from recollect.store.sqlite.store import SqliteStore
@@ -19,6 +19,7 @@ def open(
     *,
     namespace: str | None = None,
     embedder: str | Embedder | None = None,
+    create: bool = True,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     count_tokens: Callable[[str], int] = drafting.estimate_tokens,
 ) -> Memories:
@@ -26,7 +27,8 @@ def open(
 
     Without a path, RECOLLECT_URL, recollect.toml or the platform's data folder say where; ":memory:" keeps
     everything in memory. `embedder` is "auto", "none", a name ("arctic-s", "static-s", "hash") or an object
-    of your own; `clock` and `count_tokens` are for tests and for exact token counts.
+    of your own; `create=False` refuses to make a new store; `clock` and `count_tokens` are for tests and for
+    exact token counts.
     """
     by_name = embedder if isinstance(embedder, str) else None
     settings = config.load(url=None if url is None else str(url), namespace=namespace, embedder=by_name)
@@ -34,7 +36,7 @@ def open(
     is_default = (settings.origins or {}).get("url") == "default"
     chosen = checks.name(settings.namespace, what="The namespace")  # before a file is made
     return Memories(
-        SqliteStore(_path(settings.url, make_folder=is_default)),
+        SqliteStore(_path(settings.url, make_folder=is_default and create), create=create),
         namespace=chosen,
         meaning=Meaning(setting),
         clock=clock,
@@ -55,5 +57,10 @@ def _path(url: str, *, make_folder: bool) -> Path | None:
     except RuntimeError:
         raise ConfigError(f"{url}: there is no such home folder: write the path in full.") from None
     if make_folder:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder {path.parent} can't be made ({error.strerror}): name a store."
+            ) from error
     return path

@@ -188,7 +188,8 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
         return fuse.reranked(legs)
     if fusion == "fallback":
         return fuse.first_answer(legs)
-    return lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
+    mixed = lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
+    return [item for item in mixed if item.base + item.lent > 0]
 
 
 def _last_resort(
@@ -218,6 +219,7 @@ def _hit(
         base=item.base,
         lent=item.lent,
         multipliers=rules.explained(item.candidate),
+        factors=rules.factor_values(item),
         timeframe=question.timeframe,
         notes=tuple(question.notes),
     )

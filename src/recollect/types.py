@@ -220,7 +220,10 @@ class TimeUsed:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers."""
+    """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers.
+
+    Where factors were asked for (`rerank=`), their mean takes the place of base and lent.
+    """
 
     mode: Mode
     fusion: Fusion
@@ -229,6 +232,7 @@ class Why:
     base: float
     lent: float = 0.0
     multipliers: tuple[Multiplier, ...] = ()
+    factors: tuple[Multiplier, ...] = ()
     timeframe: TimeUsed | None = None
     notes: tuple[str, ...] = ()
 

@@ -43,22 +43,29 @@ class Embedder(Protocol):
         """One row of length 1 a text, in order, whatever else is in the call; (0, dimensions) for none."""
 
 
+def check_name(name: str) -> None:
+    """ConfigError unless it is the name of an embedder, installed or not."""
+    kind, _, dimensions = name.partition(":")
+    if name in ("arctic-s", "static-s", "hash"):
+        return
+    if kind != "hash":
+        raise ConfigError(
+            f"unknown embedder {name!r}: use arctic-s, static-s, hash, hash:<dimensions>, "
+            "or none to search by keyword alone"
+        )
+    if not (dimensions.isascii() and dimensions.isdigit() and 0 < int(dimensions) <= 4096):
+        raise ConfigError(f"embedder {name!r}: write hash, or hash:<dimensions> with 1 to 4096 dimensions")
+
+
 def find_embedder(name: str) -> Embedder:
     """The embedder of this name: "arctic-s", "static-s", "hash" or "hash:64" (its dimensions).
 
     EmbedderMissing when its package is not installed, ConfigError when the name is unknown.
     """
-    kind, _, dimensions = name.partition(":")
-    if kind == "hash":
-        return _hashing(name, dimensions)
+    check_name(name)
     if name == "arctic-s":
         return _arctic()
-    if name == "static-s":
-        return _static()
-    raise ConfigError(
-        f"unknown embedder {name!r}: use arctic-s, static-s, hash, hash:<dimensions>, "
-        "or none to search by keyword alone"
-    )
+    return _static() if name == "static-s" else _hashing(name)
 
 
 def default_embedder() -> Embedder | None:
@@ -93,11 +100,8 @@ def _static() -> Embedder:
     return StaticEmbedder(model)
 
 
-def _hashing(name: str, dimensions: str) -> Embedder:
+def _hashing(name: str) -> Embedder:
     from recollect.embed.hashing import DEFAULT_DIMENSIONS, HashingEmbedder
 
-    if name == "hash":
-        return HashingEmbedder(DEFAULT_DIMENSIONS)
-    if not (dimensions.isascii() and dimensions.isdigit() and 0 < int(dimensions) <= 4096):
-        raise ConfigError(f"embedder {name!r}: write hash, or hash:<dimensions> with 1 to 4096 dimensions")
-    return HashingEmbedder(int(dimensions))
+    _, _, dimensions = name.partition(":")
+    return HashingEmbedder(int(dimensions) if dimensions else DEFAULT_DIMENSIONS)

@@ -44,6 +44,15 @@ class Rules:
         }
         return tuple(Multiplier(name, value, notes[name]) for name, value in self.multipliers(candidate))
 
+    def factor_values(self, item: Fused) -> tuple[Multiplier, ...]:
+        """What was asked to be reordered by, each within 0..1."""
+        values = {
+            "similarity": item.base + item.lent,
+            "importance": item.candidate.importance,
+            "recency": recency(item.candidate.created_at, self.now),
+        }
+        return tuple(Multiplier(name, values[name]) for name in self.factors)
+
     def _within(self, moment: datetime) -> bool:
         time = self.timeframe
         assert time is not None
@@ -53,7 +62,8 @@ class Rules:
         """The final score of one candidate, within 0..1."""
         final = item.base + item.lent
         if self.factors:
-            final = _by_factors(final, item.candidate, self.now, self.factors)
+            values = self.factor_values(item)
+            final = sum(factor.value for factor in values) / len(values)
         for _, value in self.multipliers(item.candidate):
             final *= value
         return min(1.0, max(0.0, final))
@@ -63,16 +73,6 @@ def score(fused: Sequence[Fused], rules: Rules) -> list[tuple[Fused, float]]:
     """Candidates with their final scores, best first; equal ones by age, newest first."""
     scored = [(item, rules.apply(item)) for item in fused]
     return sorted(scored, key=lambda pair: (pair[1], pair[0].candidate.created_at), reverse=True)
-
-
-def _by_factors(similarity: float, candidate: Candidate, now: datetime, factors: Sequence[Factor]) -> float:
-    """The mean of the factors asked for, each within 0..1."""
-    values = {
-        "similarity": similarity,
-        "importance": candidate.importance,
-        "recency": recency(candidate.created_at, now),
-    }
-    return sum(values[factor] for factor in factors) / len(factors)
 
 
 def match_type(item: Fused) -> Match:

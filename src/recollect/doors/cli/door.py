@@ -28,15 +28,18 @@ class Door:
     json: bool = False
     quiet: bool = False
 
-    def open(self) -> Memories:
-        """The memories that were asked for; what is not said comes from the settings."""
+    def open(self, *, create: bool = False) -> Memories:
+        """The memories that were asked for; what is not said comes from the settings.
+
+        Only a command that writes something new makes a store that is not there: a typo must not.
+        """
         import recollect
 
         if self.quiet:
             import logging
 
             logging.getLogger("recollect").setLevel(logging.ERROR)
-        return recollect.open(self.store, namespace=self.namespace, embedder=self.embedder)
+        return recollect.open(self.store, namespace=self.namespace, embedder=self.embedder, create=create)
 
     def answer(self, value: object, lines: str | Iterable[str]) -> None:
         """Print the answer: one JSON document, or these lines, which are not even made for JSON."""

@@ -49,7 +49,7 @@ def ingest(door: Door, paths: tuple[Path, ...], name: str | None, metadata: tupl
     if not files:
         door.nothing(f"There is no document in there: only {', '.join(SUFFIXES)} files are taken.")
     extra = options.pairs(metadata)
-    with door.open() as memories, door.progress() as progress:
+    with door.open(create=True) as memories, door.progress() as progress:
         done, troubles = [], []
         for file in files:
             try:
@@ -99,7 +99,7 @@ def import_(door: Door, file: str, keep_ids: bool, keep_duplicates: bool) -> Non
       recollect import backup.jsonl.gz
       recollect import - --keep-ids < conversation.jsonl
     """
-    with jsonl.reading(file) as lines, door.open() as memories:
+    with jsonl.reading(file) as lines, door.open(create=True) as memories:
         records = iter(lines)
         first = next(records, None)
         if first is None:

@@ -62,7 +62,7 @@ def start(door: Door, id: str | None, **given: Any) -> None:
     Example:
       recollect sessions start refactoring --agent claude
     """
-    with door.open() as memories:
+    with door.open(create=True) as memories:
         _answer(door, memories.start_session(id, **options.chosen(given)))
 
 

@@ -54,7 +54,7 @@ def add(door: Door, text: str, keep_duplicates: bool, **given: Any) -> None:
     fields = options.chosen(given)
     fields["metadata"] = options.pairs(given["metadata"])
     fields["expires_at"] = options.expiry(given["expires_at"])
-    with door.open() as memories:
+    with door.open(create=True) as memories:
         done = memories.remember(
             options.read_text(text), on_duplicate="keep" if keep_duplicates else "reinforce", **fields
         )

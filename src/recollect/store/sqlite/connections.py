@@ -37,11 +37,11 @@ class Connections:
     the locks that it held may, or another process would clear away the log that the child writes to.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, create: bool = True) -> None:
         """Open the file, or make it; without a path, a store in memory that ends with this object."""
         self.path = path
         self.read_only = False
-        self._name = str(path) if path else f"file:/recollect-{id(self)}?vfs=memdb"
+        self._name = str(path.absolute()) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: set[apsw.Connection] = set()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
@@ -50,6 +50,10 @@ class Connections:
         self._closed = False
         mind_forks(self)
         with self.translated():
+            if path and not create and not path.exists():
+                raise StoreError(
+                    f"There is no store at {path} yet: remember something first, or name another."
+                )
             self._writer = self._open_first()
 
     @contextmanager
@@ -214,7 +218,7 @@ class Connections:
             raise NotAStore(f"{self.path} is not a Recollect store: name another file, or a new one.")
 
     def _is_being_made(self, head: bytes) -> bool:
-        """Whether it has a first page only, or the rest is in the log of a process that writes or was killed."""
+        """Whether it has a first page only, or the rest is in the log of one who writes or was killed."""
         log = Path(f"{self.path}-wal")
         if not log.exists() or log.stat().st_size == 0:
             return head[28:32] == (1).to_bytes(4, "big") and head[68:72] == bytes(4)
@@ -228,7 +232,9 @@ class Connections:
 
     def _version(self, connection: apsw.Connection) -> int:
         has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
-        application = connection.pragma("application_id")  # asked last: whoever makes tables sets it with them
+        application = connection.pragma(
+            "application_id"
+        )  # asked last: whoever makes tables sets it with them
         if application != APPLICATION_ID and has_tables:
             raise NotAStore(f"{self.path} is a database of another program: name another file, or a new one.")
         return int(connection.pragma("user_version"))

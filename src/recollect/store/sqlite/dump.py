@@ -15,12 +15,13 @@ from typing import Any
 import apsw
 import numpy as np
 
+from recollect import checks
 from recollect.errors import InvalidInput
 from recollect.store.base import Analyser, Generation, Record, Text
 from recollect.store.sqlite.queries import Row, queries, run
 from recollect.store.sqlite.writing import Writer
 from recollect.times import from_micros, moment, to_micros
-from recollect.types import Document, Relation, Session
+from recollect.types import KINDS, SECTORS, TIERS, TRUSTS, Document, Relation, Session
 
 _TIMES = {
     "created_at", "updated_at", "accessed_at", "salience_at", "valid_from", "valid_until", "expires_at",
@@ -119,6 +120,14 @@ class Undump:
             ) from error
         self._count(f"{type}s" if type != "memory" else "memories", written)
 
+    def finish(self) -> None:
+        """Nothing may be superseded by what did not come along."""
+        missing = self._writer.missing_successors()
+        if missing:
+            raise InvalidInput(
+                f"{missing} memories are superseded by one that is missing: export it all again."
+            )
+
     def _count(self, name: str, written: bool) -> None:
         key = name if written else f"{name} already there"
         self.counts[key] = self.counts.get(key, 0) + 1
@@ -166,7 +175,7 @@ class Undump:
         return True
 
     def _complete(self, record: Mapping[str, Any], title: str | None) -> Record:
-        tags, files, headings = (tuple(record[name]) for name in ("tags", "files", "headings"))
+        tags, files, headings = (_strings(record, name) for name in ("tags", "files", "headings"))
         text = Text(
             0,
             0,
@@ -186,6 +195,7 @@ class Undump:
         times = ("accessed_at", "valid_from", "valid_until", "expires_at", "deleted_at")
         fields: dict[str, Any] = {name: record[name] for name in plain}
         fields |= {name: record.get(name) for name in optional}
+        _check(fields)
         fields |= {name: _moment(record, name) for name in times}
         fields |= {name: moment(record[name]) for name in ("created_at", "updated_at", "salience_at")}
         return Record(
@@ -196,7 +206,7 @@ class Undump:
             tags=tags,
             files=files,
             headings=headings,
-            metadata=json.dumps(record["metadata"], ensure_ascii=False),
+            metadata=checks.metadata(record["metadata"]),
         )
 
     def _relation(self, record: Mapping[str, Any]) -> bool:
@@ -217,6 +227,29 @@ class Undump:
             raise InvalidInput(f"The vector of {record['memory']} has {len(vector)} dimensions, not "
                                f"{generation.dimensions}: export it again.")  # fmt: skip
         return self._writer.restore_vector(record["memory"], generation, vector.astype(np.float32))
+
+
+def _strings(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    if not isinstance(record[name], list):
+        raise InvalidInput(f"{name} must be a list of strings.")
+    return tuple(checks.text(value, what=f"An entry of {name}") for value in record[name])
+
+
+def _check(fields: Mapping[str, Any]) -> None:
+    """What comes from outside must be as good as what we write ourselves."""
+    checks.text(fields["content"])
+    checks.name(fields["id"], what="The id")
+    for name in ("session", "speaker", "source", "superseded_by"):
+        checks.optional_name(fields[name], what=f"The {name}")
+    checks.optional_text(fields["summary"], what="The summary")
+    for name, allowed in (("kind", KINDS), ("sector", SECTORS), ("tier", TIERS), ("trust", TRUSTS)):
+        checks.choice(fields[name], allowed, what=name)
+    checks.language(fields["language"])
+    for name in ("importance", "salience"):
+        checks.fraction(fields[name], what=name)
+    for name in ("access_count", "token_count", "position"):
+        if fields[name] is not None:
+            checks.limit(fields[name], what=name, lowest=0, highest=2**53)
 
 
 def _moment(record: Mapping[str, Any], name: str) -> datetime | None:

@@ -500,3 +500,10 @@ SELECT 1 FROM vector WHERE memory = :memory AND generation = :generation
 
 -- to_forget_all -- Every memory of a namespace, or those that have expired.
 SELECT number FROM memory WHERE namespace = :namespace AND (NOT :expired OR expires_at <= :now)
+
+-- missing_successors -- Memories of a namespace that are superseded by something that is not there.
+SELECT count(*) FROM memory m LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by
+WHERE m.namespace = :namespace AND m.superseded_by IS NOT NULL AND z.number IS NULL
+
+-- count_created -- How many of these memories were made in a session.
+SELECT count(*) FROM memory WHERE number IN (SELECT value FROM json_each(:numbers)) AND session IS NOT NULL

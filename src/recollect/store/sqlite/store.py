@@ -53,8 +53,8 @@ _STATS = (
 class SqliteStore(Store):
     """A Store in a file; without a path, in memory."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._connections = Connections(path)
+    def __init__(self, path: Path | None, *, create: bool = True) -> None:
+        self._connections = Connections(path, create=create)
         self._arenas = Arenas()
 
     def close(self) -> None:
@@ -352,4 +352,5 @@ class SqliteStore(Store):
             undump = dump.Undump(Writer(connection, namespace, now), analyse)
             for record in records:
                 undump.write(record)
+            undump.finish()
             return undump.counts

@@ -238,6 +238,10 @@ class Writer:
         self.set_vector(key, number, self._run("hash_of", number=key).get, vector)
         return True
 
+    def missing_successors(self) -> int:
+        """How many memories are superseded by something that is not there."""
+        return int(self._run("missing_successors").get)
+
     def restore_link(self, session: str, id: str, usage: str, at: int) -> None:
         """What a session did with a memory, as it was."""
         key = self.keys([id])[0]
@@ -253,8 +257,9 @@ class Writer:
         """Remove memories and all that hangs on them."""
         numbers = json.dumps(list(keys))
         self._run("reopen_predecessors", numbers=numbers)
+        created: int = self._run("count_created", numbers=numbers).get
         return Receipt(
-            session_links=self._count("remove_links", numbers=numbers),
+            session_links=created + self._count("remove_links", numbers=numbers),
             relations=self._count("remove_relations", numbers=numbers),
             near_keys=self._count("remove_near_keys", numbers=numbers),
             vectors=self._remove_vectors(keys),
