@@ -81,7 +81,7 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
     options, scope = Options(), memories.scope()
     facts = store.facts(scope.namespaces)
     generation = generation_of(find_embedder(EMBEDDER))
-    kept: dict[str, Any] = {}
+    kept: dict[Any, Any] = {}
 
     def understand(text: str) -> recalling.Question:
         return recalling.understand(text, scope.now, options, facts, None)

@@ -70,7 +70,7 @@ def find_file() -> Path | None:
         return path
     here = Path.cwd()
     candidates = [folder / FILE_NAME for folder in (here, *here.parents)] + [user_file()]
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    return next((candidate for candidate in candidates if os.path.isfile(candidate)), None)  # noqa: PTH113
 
 
 def _from_environment() -> dict[str, str]:

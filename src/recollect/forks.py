@@ -1,4 +1,4 @@
-"""What must not cross a fork is let go before it; locks that a thread of the parent held are made anew after."""
+"""What must not cross a fork is let go before it; locks that the parent held are made anew after it."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from recollect.embed.base import Embedder, check_name, default_embedder, find_embedder
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
 from recollect.forks import mind_forks
@@ -98,6 +96,8 @@ class Meaning:
 
     def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vector:
         """Vectors for texts, checked: EmbedderFailed for anything that must not be kept."""
+        import numpy as np
+
         try:
             vectors = embedder.embed(texts)
         except EmbedderError:

@@ -189,7 +189,7 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
     if fusion == "fallback":
         return fuse.first_answer(legs)
     mixed = lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
-    return [item for item in mixed if item.base + item.lent > 0]
+    return [item for item in mixed if item.keyword or item.base + item.lent > 0]
 
 
 def _last_resort(

@@ -9,8 +9,6 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-import numpy as np
-
 from recollect import documents, drafting
 from recollect.embed.base import Embedder
 from recollect.errors import EmbedderError, InvalidInput
@@ -180,6 +178,8 @@ def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | 
 
 
 def _given(draft: Draft, embedder: Embedder) -> Vector:
+    import numpy as np
+
     vector = np.asarray(draft.vector, np.float32)
     if vector.shape != (embedder.dimensions,) or not np.isfinite(vector).all():
         raise InvalidInput(

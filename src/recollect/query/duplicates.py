@@ -10,9 +10,11 @@ import zlib
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 THRESHOLD = 0.75
 FEWEST_TERMS = 5
@@ -22,6 +24,8 @@ ROWS = 4
 
 @cache
 def _multipliers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    import numpy as np
+
     random = np.random.default_rng(20_260_115)
     odd = random.integers(1, 2**63, BANDS * ROWS, dtype=np.uint64) | np.uint64(1)
     return odd, random.integers(0, 2**63, BANDS * ROWS, dtype=np.uint64)
@@ -33,9 +37,11 @@ def near_keys(terms: Sequence[str]) -> tuple[int, ...]:
     >>> len(near_keys("the api listens on port 8080 by default".split())), near_keys(["yes", "ok"])
     (8, ())
     """
-    features = _features(terms)
     if len(set(terms)) < FEWEST_TERMS:
         return ()
+    import numpy as np
+
+    features = _features(terms)
     hashes = np.fromiter((zlib.crc32(feature.encode()) for feature in features), np.uint64)
     factor, offset = _multipliers()
     mixed = (hashes[:, None] * factor + offset) >> np.uint64(16)

@@ -17,7 +17,7 @@ from recollect.store.base import Candidate
 from recollect.types import Leg, Sector
 
 RRF_K = 60
-MIX_WEIGHTS = {"semantic": 0.55, "keyword": 0.45}
+MIX_WEIGHTS = {"semantic": 0.6, "keyword": 0.4}
 FOREIGN_WEIGHTS = {"semantic": 0.3, "keyword": 0.7}
 """For a question in a language that the embedder was not made for."""
 UNREAD_WEIGHTS = {"semantic": 0.1, "keyword": 0.9}

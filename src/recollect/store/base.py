@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from recollect.query.terms import KeywordQuery
 from recollect.types import (
@@ -33,7 +30,12 @@ from recollect.types import (
     Usage,
 )
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
+"""A vector, or several as rows; numpy is imported only where they are used."""
 
 
 @dataclass(frozen=True, slots=True)

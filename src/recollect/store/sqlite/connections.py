@@ -154,7 +154,7 @@ class Connections:
             )
 
     def before_fork(self) -> None:
-        """Nobody writes, and nothing is open that we can close; a store in memory lives by its connections."""
+        """Nobody writes, and what can be closed is; a store in memory lives by its connections."""
         self._lock.acquire()
         if self.path and not (self._writer and self._writer.in_transaction):
             self._let_go()
@@ -185,7 +185,8 @@ class Connections:
     def _open_first(self) -> apsw.Connection:
         if self.path:
             self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
-            if self.read_only and not os.access(self.path.parent, os.W_OK):
+            has_log = Path(f"{self.path}-wal").exists()
+            if self.read_only and not has_log and not os.access(self.path.parent, os.W_OK):
                 # Nobody can be writing to it, and SQLite could not make the files it shares with writers.
                 self._name = f"{self.path.absolute().as_uri()}?immutable=1"
             self._refuse_foreign_file()
@@ -197,7 +198,12 @@ class Connections:
                 f"{self.path} was written by a newer Recollect (schema {version}, this one knows {newest}): "
                 "upgrade with pip install --upgrade recollect."
             )
-        if version < newest and not self.read_only:
+        if version < newest:
+            if self.read_only:
+                raise StoreReadOnly(
+                    f"{self.path} is empty or of an older version, and can't be written: "
+                    "change its permissions, or copy it elsewhere."
+                )
             self._upgrade(connection)
         return connection
 

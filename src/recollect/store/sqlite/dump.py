@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 import apsw
-import numpy as np
 
 from recollect import checks
 from recollect.errors import InvalidInput
@@ -221,6 +220,8 @@ class Undump:
         return True
 
     def _vector(self, record: Mapping[str, Any]) -> bool:
+        import numpy as np
+
         generation = self._generations[record["generation"]]
         vector = np.frombuffer(base64.b64decode(record["embedding"]), "<f4")
         if len(vector) != generation.dimensions:

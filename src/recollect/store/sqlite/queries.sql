@@ -1,7 +1,10 @@
 -- scope -- The memories that may answer; every candidate query contains it.
-m.namespace IN (SELECT value FROM json_each(:namespaces))
-AND m.deleted_at IS NULL
+m.deleted_at IS NULL
 AND (m.expires_at IS NULL OR m.expires_at > :now)
+AND {within}
+
+-- within -- What a scope asks for, whether it may still answer or not.
+m.namespace IN (SELECT value FROM json_each(:namespaces))
 AND m.kind IN (SELECT value FROM json_each(:kinds))
 AND (:since IS NULL OR m.created_at >= :since)
 AND (:until IS NULL OR m.created_at < :until)
@@ -222,8 +225,8 @@ SELECT count(*) FROM memory m WHERE m.namespace = :namespace
 SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
 WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
 
--- to_forget_in_scope -- The live memories in a scope.
-SELECT m.number FROM memory m WHERE {scope}
+-- to_forget_in_scope -- The memories in a scope; deleted and expired ones too, for they are still on the disk.
+SELECT m.number FROM memory m WHERE {within}
 
 -- stats -- A namespace in numbers.
 SELECT
@@ -379,6 +382,10 @@ ON CONFLICT (namespace, name) DO UPDATE SET
 
 -- document_number -- What the rows call a document.
 SELECT number FROM document WHERE namespace = :namespace AND name = :name
+
+-- remove_empty_documents -- Documents whose last passage was forgotten; not the one that gets new ones.
+DELETE FROM document WHERE namespace = :namespace AND number IS NOT :replaced
+  AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.document = document.number)
 
 -- passages -- The passages of a document.
 SELECT number FROM memory WHERE document = :document

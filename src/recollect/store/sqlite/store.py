@@ -6,8 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import apsw
 
@@ -27,7 +28,6 @@ from recollect.store.base import (
 from recollect.store.sqlite import dump, rows, search, upkeep
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.queries import Row, run
-from recollect.store.sqlite.vectors import Arenas
 from recollect.store.sqlite.writing import Writer
 from recollect.store.text import embedded_text
 from recollect.times import from_micros, from_micros_or_none, micros_or_none, to_micros
@@ -44,6 +44,9 @@ from recollect.types import (
     Usage,
 )
 
+if TYPE_CHECKING:
+    from recollect.store.sqlite.vectors import Arenas
+
 _STATS = (
     "memories", "passages", "superseded", "deleted", "expired", "first", "last", "documents", "sessions",
     "relations", "vectors", "generations",
@@ -55,7 +58,13 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path | None, *, create: bool = True) -> None:
         self._connections = Connections(path, create=create)
-        self._arenas = Arenas()
+
+    @cached_property
+    def _arenas(self) -> Arenas:
+        """Vectors in memory; numpy is imported when they are first asked for."""
+        from recollect.store.sqlite.vectors import Arenas
+
+        return Arenas()
 
     def close(self) -> None:
         self._connections.close()
@@ -72,8 +81,10 @@ class SqliteStore(Store):
     def near(
         self, scope: Scope, generation: Generation, vector: Vector, limit: int, also: Iterable[int] = ()
     ) -> tuple[list[Candidate], list[Candidate]]:
+        from recollect.store.sqlite.near import near
+
         with self._connections.reading() as connection:
-            return search.near(connection, self._arenas, scope, generation, vector, limit, also)
+            return near(connection, self._arenas, scope, generation, vector, limit, also)
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
         with self._connections.reading() as connection:
@@ -264,7 +275,8 @@ class SqliteStore(Store):
         return receipt
 
     def _leave_no_trace(self, namespace: int) -> None:
-        self._arenas.forget(namespace)
+        if "_arenas" in self.__dict__:
+            self._arenas.forget(namespace)
         self._connections.checkpoint()
 
     def save_session(self, session: Session, now: datetime) -> None:
@@ -337,7 +349,6 @@ class SqliteStore(Store):
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
         with self._connections.writing() as connection:
             upkeep.rebuild(connection, analyse, progress)
-        self._arenas = Arenas()
 
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
         with self._connections.reading() as connection:

@@ -253,8 +253,8 @@ class Writer:
         """Every memory of the namespace, deleted ones too; or those that have expired."""
         return self._rows("to_forget_all", expired=int(expired))
 
-    def forget(self, keys: Sequence[int]) -> Receipt:
-        """Remove memories and all that hangs on them."""
+    def forget(self, keys: Sequence[int], *, replaced: int | None = None) -> Receipt:
+        """Remove memories and all that hangs on them; a document without passages goes, unless it is replaced."""
         numbers = json.dumps(list(keys))
         self._run("reopen_predecessors", numbers=numbers)
         created: int = self._run("count_created", numbers=numbers).get
@@ -265,6 +265,7 @@ class Writer:
             vectors=self._remove_vectors(keys),
             keyword_entries=self._run("count_entries", numbers=numbers).get,
             memories=self._count("remove_memories", numbers=numbers),
+            documents=self._count("remove_empty_documents", replaced=replaced),
         )
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
@@ -297,7 +298,8 @@ class Writer:
         self, document: int, records: Sequence[Record], generation: Generation | None
     ) -> Receipt:
         """The passages of a document, in the place of those that stood there."""
-        receipt = self.forget([key for (key,) in self._rows("passages", document=document)])
+        passages = [key for (key,) in self._rows("passages", document=document)]
+        receipt = self.forget(passages, replaced=document)
         number = self.generation(generation) if generation else None
         for record in records:
             key = self.insert(record, document=document)
