@@ -74,6 +74,7 @@ def test_the_receipt_counts_each_thing(memories: Memories, path: Path) -> None:
     memories.relate(one, "else", "mentions")
     memories.relate("else", one, "explains")
     memories.in_session("tuesday").recall("blue ledger", limit=2)
+    memories.stats()  # waits until what was recalled is noted
     before = rows(path)
     receipt = memories.forget(one)
     after = rows(path)

@@ -254,7 +254,7 @@ class Writer:
         return self._rows("to_forget_all", expired=int(expired))
 
     def forget(self, keys: Sequence[int], *, replaced: int | None = None) -> Receipt:
-        """Remove memories and all that hangs on them; a document without passages goes, unless it is replaced."""
+        """Remove memories and all that hangs on them, and documents that have no passage left."""
         numbers = json.dumps(list(keys))
         self._run("reopen_predecessors", numbers=numbers)
         created: int = self._run("count_created", numbers=numbers).get
