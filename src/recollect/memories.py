@@ -191,7 +191,10 @@ class Memories:
     def update(self, id: str, **changes: Any) -> Memory:
         """Change fields of a memory (those of `Draft`); a new `text` is analysed and embedded anew."""
         now = self._now()
-        record = drafting.changed(self.get(id), changes, now)
+        memory = self.get(id)
+        if memory.kind == "passage":
+            raise InvalidInput(f"{id} is a passage of {memory.document!r}: change that and ingest it again.")
+        record = drafting.changed(memory, changes, now)
         embedder = remembering.writer_of(self._store, self._meaning, self._namespace)
         generation = generation_of(embedder) if embedder else None
         if embedder is not None and {"text", "speaker"} & changes.keys():

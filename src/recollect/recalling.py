@@ -19,7 +19,7 @@ from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs
 from recollect.ranking.score import Rules, match_type, score
 from recollect.store.base import Candidate, Loaded, NamespaceFacts, Store
-from recollect.types import Factor, Fusion, Hit, Memory, Mode, Recall, Scope, TimeUsed, Why
+from recollect.types import Factor, Fusion, Hit, Leg, Memory, Mode, Recall, Scope, TimeUsed, Why
 
 DEPTH = 100
 """How many candidates each leg brings, at least."""
@@ -214,8 +214,8 @@ def _hit(
     why = Why(
         mode=question.mode,
         fusion=rules.fusion,
-        keyword=item.keyword,
-        semantic=item.semantic,
+        keyword=Leg(*item.keyword) if item.keyword else None,
+        semantic=Leg(*item.semantic) if item.semantic else None,
         base=item.base,
         lent=item.lent,
         multipliers=rules.explained(item.candidate),

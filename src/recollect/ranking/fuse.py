@@ -11,10 +11,10 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from recollect.store.base import Candidate
-from recollect.types import Leg, Sector
+from recollect.types import Sector
 
 RRF_K = 60
 MIX_WEIGHTS = {"semantic": 0.6, "keyword": 0.4}
@@ -38,20 +38,29 @@ SUPERSEDED = 0.5
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Opinion(NamedTuple):
+    """What one leg said of a candidate: its rank there, its raw score, the share of the base that it gave."""
+
+    rank: int
+    score: float
+    share: float
+
+
+class Fused(NamedTuple):
     """A candidate with what each leg said of it and the score that came of both (0..1)."""
 
     candidate: Candidate
     base: float
-    keyword: Leg | None = None
-    semantic: Leg | None = None
+    keyword: Opinion | None = None
+    semantic: Opinion | None = None
     lent: float = 0.0
 
     def scaled(self, scale: float, lent: float) -> Fused:
         """The same with what was lent to it, everything times `scale`."""
+        if scale == 1:
+            return self._replace(lent=lent)
         keyword, semantic = (
-            leg and Leg(leg.rank, leg.score, leg.share * scale) for leg in (self.keyword, self.semantic)
+            leg and Opinion(leg.rank, leg.score, leg.share * scale) for leg in (self.keyword, self.semantic)
         )
         return Fused(self.candidate, self.base * scale, keyword, semantic, lent * scale)
 
@@ -193,7 +202,7 @@ def reranked(legs: Legs) -> list[Fused]:
             item.candidate,
             item.base,
             item.keyword,
-            Leg(ranks[item.candidate.key], similarity[item.candidate.key], item.base)
+            Opinion(ranks[item.candidate.key], similarity[item.candidate.key], item.base)
             if item.candidate.key in similarity
             else None,
         )
@@ -212,21 +221,21 @@ def first_answer(legs: Legs) -> list[Fused]:
 
 def _fused(legs: Legs, shares: Mapping[int, tuple[float, float]]) -> list[Fused]:
     """Candidates with their ranks, raw scores and shares; the base is the sum of the shares."""
-    similarity = legs.similarity()
     keyword = {c.key: (rank, c.score) for rank, c in enumerate(legs.keyword, 1)}
     semantic = {c.key: (rank, c.score) for rank, c in enumerate(legs.semantic, 1)}
-    beyond = len(legs.semantic) + 1
+    if semantic:
+        beyond = len(semantic) + 1
+        for candidate in legs.extra:
+            semantic.setdefault(candidate.key, (beyond, candidate.score))
     fused = []
     for key, candidate in legs.candidates().items():
-        from_keyword, from_semantic = shares[key]
-        if key not in semantic and key in similarity and legs.semantic:
-            semantic[key] = (beyond, similarity[key])
+        by_words, by_meaning = shares[key]
         fused.append(
             Fused(
                 candidate,
-                min(1.0, from_keyword + from_semantic),
-                Leg(*keyword[key], from_keyword) if key in keyword else None,
-                Leg(*semantic[key], from_semantic) if key in semantic else None,
+                min(1.0, by_words + by_meaning),
+                Opinion(*keyword[key], by_words) if key in keyword else None,
+                Opinion(*semantic[key], by_meaning) if key in semantic else None,
             )
         )
     return fused

@@ -62,6 +62,14 @@ FROM memory_words JOIN memory m ON m.number = memory_words.rowid
 WHERE memory_words MATCH :match AND {scope}
 ORDER BY score DESC, m.number LIMIT :limit
 
+-- match_best -- The best of all that contain the words, and whether each is in scope.
+SELECT {scope}, best.score, {candidate}
+FROM (
+  SELECT rowid AS number, -bm25(memory_words, 1.0, 0.0) AS score FROM memory_words
+  WHERE memory_words MATCH :match ORDER BY score DESC, number LIMIT :reach
+) best JOIN memory m ON m.number = best.number
+ORDER BY best.score DESC, m.number
+
 -- substring -- Live memories in scope that contain the text as it stands, newest first.
 SELECT 1.0, {candidate} FROM memory m
 WHERE m.content LIKE :pattern ESCAPE '\' AND {scope}

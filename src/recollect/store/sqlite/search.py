@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -49,13 +50,24 @@ def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit:
     namespaces = Namespaces.read(connection, scope.namespaces)
     if not namespaces or not query:
         return []
-    parameters = rows.scope_parameters(scope, namespaces.numbers) | {"limit": limit}
+    parameters = rows.scope_parameters(scope, namespaces.numbers)
     for strict in (True, False) if query.phrases else (False,):
-        parameters["match"] = rows.match_expression(query, namespaces.numbers, strict=strict)
-        found = run(connection, "match", **parameters)
+        expression = rows.match_expression(query, namespaces.numbers, strict=strict)
+        found = _match(connection, parameters | {"match": expression}, limit)
         if found:
-            return [rows.candidate(row[1:], row[0]) for row in found]
+            return found
     return []
+
+
+def _match(connection: apsw.Connection, parameters: dict[str, Any], limit: int) -> list[Candidate]:
+    """The best few are checked against the scope first; only when too many of them were outside is every
+    memory with the words looked at. Exact either way."""
+    reach = limit + limit // 2
+    best = run(connection, "match_best", **parameters, reach=reach)
+    inside = [rows.candidate(row[2:], row[1]) for row in best if row[0]]
+    if len(inside) >= limit or len(best) < reach:
+        return inside[:limit]
+    return [rows.candidate(row[1:], row[0]) for row in run(connection, "match", **parameters, limit=limit)]
 
 
 def containing(connection: apsw.Connection, scope: Scope, text: str, limit: int) -> list[Candidate]:
