@@ -35,7 +35,10 @@ def test_ingest_files_folders_and_standard_input(cli: Cli) -> None:
     assert [each["document"]["name"] for each in done] == [
         str(Path("notes", *name.split("/"))) for name in ("a.md", "c.rst", "d.markdown", "deep/B.TXT", "e.py")
     ]
-    assert cli.out("ingest", "notes/a.md") == f"{Path('notes/a.md')}  unchanged, 1 passage\n"
+    assert (
+        cli.out("ingest", "notes/a.md", "--meta", "team=ops")
+        == f"{Path('notes/a.md')}  unchanged, 1 passage\n"
+    )
     assert "replaced" in cli.out("ingest", "-", "--name", str(Path("notes/a.md")), input="Helm charts\n")
     text = cli.out("search", "helm", "--documents", "-l", "1")
     assert str(Path("notes/a.md")) in text and "Helm charts" in text

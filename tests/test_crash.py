@@ -95,17 +95,17 @@ def assert_complete(memories: Memories, acknowledged: dict[str, str]) -> None:
             mode="semantic",
             fusion="fallback",
             threshold=0.999,
+            limit=1000,
             include_superseded=True,
             reinforce=False,
         )
-        assert [hit.memory.id for hit in near] == [id]
+        assert id in [hit.memory.id for hit in near]
 
 
 # killed while writing
 
 WRITE = """
 start = int(argument)
-say("ready")
 with opened() as memories:
     for number in range(start, start + 100_000):
         id = memories.remember(f"Note {word(number)} about the harbour", session=f"s{number % 3}").id
@@ -124,6 +124,8 @@ with opened() as memories:
             say("forgetting", id)
             memories.forget(id)
             say("forgotten", id)
+        if number == start:
+            say("ready")
 """
 
 
@@ -134,9 +136,9 @@ def test_killed_fifty_times_while_writing(tmp_path: Path) -> None:
     tagged, forgotten, doubtful = set(), set(), set()
     superseded: dict[str, str] = {}
     for kill in range(KILLS):
-        child = Child(WRITE, path, kill * 10_000)
-        said = child.wait_for("ready")
-        time.sleep(chance.uniform(0.0, 0.45))
+        child = Child(WRITE, path, kill * 7 * 11 * 13 * 10)  # so that the first round does everything
+        said = child.wait_for("ready") if kill % 10 else []  # some die before they have opened it
+        time.sleep(chance.uniform(0.0, 0.3))
         said += child.kill()
         for line in said:
             match line.split():
@@ -155,7 +157,7 @@ def test_killed_fifty_times_while_writing(tmp_path: Path) -> None:
             with opened(path) as memories:
                 assert memories.doctor() == []
     certain = {id: word for id, word in kept.items() if id not in doubtful | forgotten}
-    assert len(certain) > KILLS
+    assert len(certain) >= KILLS * 9 // 10
     assert tagged
     assert superseded
     assert forgotten
@@ -176,13 +178,13 @@ MANY = """
 with opened() as memories:
     def progress(what, done, total):
         say(what, done)
-    drafts = [Draft(f"Note {word(number)} about the harbour") for number in range(3000)]
+    drafts = [Draft(f"Note {word(number)} about the harbour") for number in range(1500)]
     memories.remember_many(drafts, progress=progress)
     say("done")
 """
 
 
-@pytest.mark.parametrize("moment", ["storing 768", "storing 3000", "embedding 64", "embedding 1024"])
+@pytest.mark.parametrize("moment", ["storing 768", "storing 1500", "embedding 64"])
 def test_killed_in_the_middle_of_many(tmp_path: Path, moment: str) -> None:
     path = tmp_path / "memory.db"
     child = Child(MANY, path)
@@ -191,8 +193,8 @@ def test_killed_in_the_middle_of_many(tmp_path: Path, moment: str) -> None:
     with opened(path) as memories:
         assert memories.doctor() == []
         stats = memories.stats()
-        assert stats.memories >= (int(moment.split()[1]) if "storing" in moment else 3000)
-        assert stats.memories % 256 in (0, 3000 % 256), "whole batches"
+        assert stats.memories >= (int(moment.split()[1]) if "storing" in moment else 1500)
+        assert stats.memories % 256 in (0, 1500 % 256), "whole batches"
         assert stats.pending_vectors + stats.vectors == stats.memories
         found = memories.recall("zqbbbbbbdx", mode="keyword")
         assert [hit.memory.content for hit in found] == ["Note zqbbbbbbdx about the harbour"]
@@ -219,7 +221,7 @@ with opened() as memories:
 """
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.01, 0.03, 0.06, 0.1])
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
 def test_killed_in_the_middle_of_a_rebuild(tmp_path: Path, delay: float) -> None:
     path = tmp_path / "memory.db"
     ids = filled(path)
@@ -244,7 +246,7 @@ with opened() as memories:
 """
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02, 0.05, 0.1])
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.1])
 def test_killed_in_the_middle_of_forgetting(tmp_path: Path, delay: float) -> None:
     path = tmp_path / "memory.db"
     with opened(path) as memories:
@@ -277,7 +279,7 @@ say("written")
 
 def test_killed_while_the_file_is_made(tmp_path: Path) -> None:
     chance = random.Random(7)
-    for attempt in range(12):
+    for attempt in range(10):
         path = tmp_path / f"{attempt}.db"
         child = Child(CREATE, path)
         child.wait_for("ready")

@@ -158,7 +158,7 @@ def test_the_secret_is_a_word_whose_stem_is_known() -> None:
     assert terms_of(SECRET) == [STEM]
 
 
-@pytest.mark.parametrize("others", [0, 20, 1000])
+@pytest.mark.parametrize("others", [0, 600])
 @pytest.mark.parametrize("way", ["id", "scope", "everything", "document", "update", "replaced", "expired"])
 def test_its_bytes_are_nowhere_in_the_file(path: Path, clock: Clock, others: int, way: str) -> None:
     """Not as text, not as a term of the keyword index, not in the log, whatever lies around it."""
@@ -383,7 +383,7 @@ def fill(memories: Memories) -> None:
         ({"session": "day1"}, {"Ana1", "Ben1"}),
         ({"session": ["day1", "day20"]}, {"Ana1", "Ben1", "Ana20", "Ben20"}),
         ({"tags": ["early", "ben"]}, {"Ben1", "Ben10"}),
-        ({"since": "2026-01-10", "until": "2026-01-20", "kinds": ("memory",)}, {"Ana10", "Ben10"}),
+        ({"since": "2026-01-10", "until": "2026-01-20", "kind": "memory"}, {"Ana10", "Ben10"}),
         ({"speaker": "Ben", "until": "2026-01-10"}, {"Ben1"}),
         ({"speaker": "Nobody"}, set()),
         ({"document": "guide.md"}, set()),

@@ -199,10 +199,10 @@ def test_any_string_is_a_query(
 TIME_WORDS = st.sampled_from(
     re.split(
         r"\s+",
-        """last this next past in on since before after until between and to ago early late week weeks month day
-        days year years quarter Q1 Q5 Monday March May 3rd 31 32 0 1 2026 0000 9999 10000 99999999999999999999
-        1e9 -1 2026-02-30 9999-12-31 0001-01-01 T25:00 23:59 noon a couple of few morning night weekend second
-        – .. /""",
+        """last this next past in on since before after until between and to ago early late week weeks month
+        day days year years quarter Q1 Q5 Monday March May 3rd 31 32 0 1 2026 0000 9999 10000 1e9 -1 noon
+        99999999999999999999 2026-02-30 9999-12-31 0001-01-01 T25:00 23:59 a couple of few morning night
+        weekend second – .. /""",
     )
 )
 
@@ -359,14 +359,24 @@ def test_first_in_both_lists_is_first(found: Legs) -> None:
     assume(found.keyword)
     best = found.keyword[0]
     others = [c for c in found.semantic if c.key != best.key]
-    both = Legs(found.keyword, [Candidate(**{**_fields(best), "score": 1.0}), *others])
+    both = Legs(found.keyword, [_with_score(best, 1.0), *others])
     for fused in (fuse.mix(both, fuse.MIX_WEIGHTS), fuse.by_rank(both, fuse.RRF_WEIGHTS)):
         top = max(item.base for item in fused)
         assert next(item.base for item in fused if item.candidate.key == best.key) == top
 
 
-def _fields(candidate: Candidate) -> dict[str, Any]:
-    return {name: getattr(candidate, name) for name in Candidate.__slots__}
+def _with_score(candidate: Candidate, score: float) -> Candidate:
+    return Candidate(
+        key=candidate.key,
+        score=score,
+        session=candidate.session,
+        position=candidate.position,
+        created_at=candidate.created_at,
+        salience=candidate.salience,
+        sector=candidate.sector,
+        importance=candidate.importance,
+        superseded=candidate.superseded,
+    )
 
 
 # salience
@@ -642,7 +652,7 @@ class Scopes(RuleBasedStateMachine):
             .in_session("asking")
             .recall(
                 query,
-                namespaces=asked,
+                namespace=asked,
                 mode=mode,
                 fusion=fusion,
                 neighbours=2,
@@ -681,4 +691,4 @@ class Scopes(RuleBasedStateMachine):
 
 
 TestScopes = Scopes.TestCase
-TestScopes.settings = settings(settings.get_profile("specification"), max_examples=25, stateful_step_count=25)
+TestScopes.settings = settings(settings.get_profile("specification"), max_examples=40, stateful_step_count=25)

@@ -185,7 +185,7 @@ class TestScopes:
     def test_several_namespaces_by_name_only(self, memories: Memories) -> None:
         for name in ("a", "b", "c"):
             memories.in_namespace(name).remember(f"walrus of {name}")
-        found = memories.recall("walrus", namespaces=["a", "b"])
+        found = memories.recall("walrus", namespace=["a", "b"])
         assert {hit.memory.namespace for hit in found} == {"a", "b"}
         assert memories.recall("walrus") == []
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from recollect import Memories, Recall
-from recollect.ranking.fuse import WEIGHTED_WEIGHTS, rrf, weighted_score
+from recollect.ranking.fuse import WEIGHTED_WEIGHTS, Legs, rrf, weighted
+from recollect.ranking.score import Rules
 from recollect.store.base import Candidate
 from recollect.types import Sector
 
@@ -82,11 +83,12 @@ class TestHybridSearch:
     @pytest.fixture(autouse=True)
     def three_memories(self, memories: Memories) -> None:
         memories.start_session("sess1")
-        for sector, text in (
+        examples: tuple[tuple[Sector, str], ...] = (
             ("reflective", "Decided to use React with TypeScript for the frontend"),
             ("procedural", "To deploy, run npm build then upload to S3"),
             ("semantic", "The API routes are defined in src/routes/api.ts"),
-        ):
+        )
+        for sector, text in examples:
             memories.remember(text, sector=sector, session="sess1")
 
     def test_returns_results_from_both_legs(self, memories: Memories) -> None:
@@ -155,23 +157,30 @@ class TestAcceptance:
     """The acceptance criteria that the suites above leave open."""
 
     def test_ranking_weighs_semantic_keyword_salience_and_recency(self) -> None:
-        def candidate(sector: Sector, *, days: float = 0, superseded: bool = False) -> Candidate:
+        def score(
+            sector: Sector,
+            *,
+            days: float = 0,
+            superseded: bool = False,
+            cosine: float = 0.8,
+            bm25: float = 6.0,
+        ) -> float:
             created = NOON - timedelta(days=days)
-            return Candidate(1, 0.0, None, None, created, 0.5, sector, 0.5, superseded)
-
-        def score(it: Candidate, semantic: float = 0.8, keyword: float = 0.6) -> float:
-            return weighted_score(semantic, keyword, it, WEIGHTED_WEIGHTS, NOON)
+            found = Candidate(1, bm25, None, None, created, 0.5, sector, 0.5, superseded)
+            legs = Legs([found], [found._replace(score=cosine)])
+            (fused,) = weighted(legs, WEIGHTED_WEIGHTS, NOON)
+            return Rules("weighted", NOON).apply(fused)
 
         plain = 0.4 * 0.8 + 0.25 * 0.6 + 0.2 * 0.5 + 0.15 * 1
-        assert score(candidate("procedural")) == pytest.approx(plain)
-        assert score(candidate("reflective")) == pytest.approx(plain * 1.2)
-        assert score(candidate("semantic")) == pytest.approx(plain * 1.1)
-        assert score(candidate("emotional")) == pytest.approx(plain * 0.9)
-        assert score(candidate("episodic")) == pytest.approx(plain * 0.8)
-        assert score(candidate("procedural", superseded=True)) == pytest.approx(plain / 2)
+        assert score("procedural") == pytest.approx(plain)
+        assert score("reflective") == pytest.approx(plain * 1.2)
+        assert score("semantic") == pytest.approx(plain * 1.1)
+        assert score("emotional") == pytest.approx(plain * 0.9)
+        assert score("episodic") == pytest.approx(plain * 0.8)
+        assert score("procedural", superseded=True) == pytest.approx(plain / 2)
         aged = plain - 0.15 * (1 - 2.718281828459045**-1)
-        assert score(candidate("procedural", days=20)) == pytest.approx(aged)
-        assert score(candidate("reflective"), 1.0, 1.0) == 1.0
+        assert score("procedural", days=20) == pytest.approx(aged)
+        assert score("reflective", cosine=1.0, bm25=99.0) == 1.0
 
     @pytest.mark.parametrize(
         ("mode", "matches"), [("hybrid", {"both"}), ("keyword", {"keyword"}), ("semantic", {"semantic"})]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import apsw
@@ -51,26 +53,43 @@ def statements() -> Iterator[Statements]:
     apsw.connection_hooks.remove(statements.watch)
 
 
-@contextmanager
-def filled(path: Path | str, count: int, *, plain: bool = False) -> Iterator[Memories]:
-    """A store of so many memories; unless plain, with sessions, relations, supersession and documents."""
-    with recollect.open(path, namespace="counted", embedder="hash", clock=lambda: NOW) as memories:
-        kept = memories.remember_many(
-            Draft(
-                f"Harbour note {number} says that ship {number * 7919} came in",
-                session=None if plain else f"s{number % 7}",
-                tags=["even"] if number % 2 == 0 else [],
-                created_at=NOW - timedelta(hours=number),
-            )
-            for number in range(count)
+@cache
+def made(count: int, plain: bool) -> bytes:
+    """A store of so many memories; unless plain, with sessions, relations, supersession and a document."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        with opened(path) as memories:
+            fill(memories, count, plain)
+        return path.read_bytes()
+
+
+def opened(path: Path) -> Memories:
+    return recollect.open(path, namespace="counted", embedder="hash", clock=lambda: NOW)
+
+
+def fill(memories: Memories, count: int, plain: bool) -> None:
+    kept = memories.remember_many(
+        Draft(
+            f"Harbour note {number} says that ship {number * 7919} came in",
+            session=None if plain else f"s{number % 7}",
+            tags=["even"] if number % 2 == 0 else [],
+            created_at=NOW - timedelta(hours=number),
         )
-        ids = [item.id for item in kept]
-        if not plain:
-            for number in range(0, count - 1, 5):
-                memories.relate(ids[number], ids[number + 1])
-            for number in range(0, count // 2, 9):
-                memories.supersede(ids[number], ids[number + 2])
-            memories.ingest("# Harbour\n\nA passage about notes.\n\n## Ships\n\nAnother one.", name="h.md")
+        for number in range(count)
+    )
+    ids = [item.id for item in kept]
+    if not plain:
+        for number in range(0, count - 1, 5):
+            memories.relate(ids[number], ids[number + 1])
+        for number in range(0, count // 2, 9):
+            memories.supersede(ids[number], ids[number + 2])
+        memories.ingest("# Harbour\n\nA passage about notes.\n\n## Ships\n\nAnother one.", name="h.md")
+
+
+@contextmanager
+def filled(path: Path, count: int, *, plain: bool = False) -> Iterator[Memories]:
+    path.write_bytes(made(count, plain))
+    with opened(path) as memories:
         yield memories
 
 
@@ -152,27 +171,29 @@ def test_reading_many_ids_or_a_timeline_takes_one_statement(tmp_path: Path, stat
 
 
 class Untouchable:
-    """An embedder that must not be used, nor even looked at."""
+    """An embedder that, once armed, must not be used, nor even looked at."""
+
+    name = "untouchable"
+    dimensions = 256
+    fingerprint = "untouchable-1"
+    query_prefix = ""
+    armed = False
 
     def __getattribute__(self, name: str) -> Any:
-        if name.startswith("__"):
-            return object.__getattribute__(self, name)
-        raise AssertionError(f"the embedder was touched: {name}")
-
-    name: str
-    dimensions: int
-    fingerprint: str
-    query_prefix: str
+        if not name.startswith("__") and type(self).armed:
+            raise AssertionError(f"the embedder was touched: {name}")
+        return object.__getattribute__(self, name)
 
     def embed(self, texts: object) -> NDArray[np.float32]:
-        raise NotImplementedError
+        raise AssertionError("the embedder was used")
 
 
-def test_a_keyword_recall_never_loads_an_embedder(tmp_path: Path) -> None:
+def test_a_keyword_recall_never_loads_an_embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "memory.db"
     with filled(path, 20):
         pass
     with recollect.open(path, namespace="counted", embedder=Untouchable()) as memories:
+        monkeypatch.setattr(Untouchable, "armed", True)
         assert memories.recall("harbour note 7", mode="keyword")
         assert memories.recall('"harbour note"', mode="auto")
         assert memories.search_documents("passage", mode="keyword")

@@ -78,6 +78,31 @@ def _several(values: object, what: str) -> Iterable[Any]:
     raise InvalidInput(f"{what} must be a string, or several in a list, not {type(values).__name__}.")
 
 
+def id_of(value: object) -> str:
+    """An id, or that of a memory or of what `remember` returned."""
+    return name(getattr(value, "id", value), what="An id")
+
+
+def ids(values: object) -> tuple[str, ...]:
+    """One id or several, without doubles."""
+    given = values if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else (values,)
+    return tuple(dict.fromkeys(id_of(value) for value in given))
+
+
+def known(given: Iterable[str], allowed: Iterable[str], *, what: str) -> None:
+    """Nothing may be given that there is not."""
+    unknown = sorted(set(given) - set(allowed))
+    if unknown:
+        raise InvalidInput(f"There is no {what} {unknown[0]!r}: choose from {', '.join(allowed)}.")
+
+
+def flag(value: object, *, what: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what} must be True or False, not {value!r}.")
+    return value
+
+
 def query(value: object) -> str:
     """Any string is a query; half characters are put right."""
     if not isinstance(value, str):
@@ -160,6 +185,8 @@ def interval(since: datetime | None, until: datetime | None) -> None:
 
 def weights(value: Mapping[str, Any] | None, defaults: Mapping[str, float]) -> dict[str, float]:
     """Weights by name, what is not given as by default; at least one must count."""
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidInput(f"weights must be a mapping such as {dict(defaults)}, not {type(value).__name__}.")
     given = dict(value or {})
     for key in given:
         if key not in defaults:

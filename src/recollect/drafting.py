@@ -74,35 +74,24 @@ def record(draft: Draft, now: datetime) -> Record:
     )
 
 
-_UPDATABLE = {field.name for field in fields(Draft)} - {"id", "vector"}
+_UPDATABLE = sorted({field.name for field in fields(Draft)} - {"id", "vector"})
 
 
 def changed(memory: Memory, changes: dict[str, Any], now: datetime) -> Record:
     """An existing memory with some of a draft's fields changed; the rest as it was."""
-    for name in changes:
-        if name not in _UPDATABLE:
-            raise InvalidInput(f"{name!r} can't be updated: choose from {', '.join(sorted(_UPDATABLE))}.")
-    kept: dict[str, Any] = {
-        "text": memory.content,
-        "session": memory.session,
-        "speaker": memory.speaker,
-        "created_at": memory.created_at,
-        "sector": memory.sector,
-        "tier": memory.tier,
-        "tags": memory.tags,
-        "files": memory.files,
-        "importance": memory.importance,
-        "summary": memory.summary,
-        "language": memory.language,
-        "metadata": memory.metadata,
-        "source": memory.source,
-        "trust": memory.trust,
-        "valid_from": memory.valid_from,
-        "valid_until": memory.valid_until,
-        "expires_at": memory.expires_at,
-    }
+    checks.known(changes, _UPDATABLE, what="field to update")
+    if memory.kind == "passage":
+        raise InvalidInput("A passage belongs to its document: change that, and ingest it again.")
+    if "session" in changes and changes["session"] is None:
+        raise InvalidInput("A memory can't leave its session: name another one.")
+    kept: dict[str, Any] = {name: getattr(memory, name) for name in _UPDATABLE if name != "text"}
+    kept["text"] = memory.content
     if "text" in changes:
         del kept["language"], kept["sector"]
+    if not {"valid_from", "valid_until"} & changes.keys():
+        del kept["valid_from"], kept["valid_until"]
     written = record(Draft(**kept | changes, id=memory.id), now)
+    if not {"valid_from", "valid_until"} & changes.keys():
+        written = replace(written, valid_from=memory.valid_from, valid_until=memory.valid_until)
     salience = written.importance if "importance" in changes else memory.salience
-    return replace(written, kind=memory.kind, updated_at=now, salience=salience, salience_at=now)
+    return replace(written, updated_at=now, salience=salience, salience_at=now)

@@ -1,11 +1,15 @@
-"""Work that nobody should wait for, done in the background soon after, and finished before closing."""
+"""What a recall leaves to be done: marking what it returned as used, so that nobody waits for a lock."""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from recollect.errors import RecollectError
 from recollect.forks import mind_forks
@@ -13,14 +17,37 @@ from recollect.forks import mind_forks
 _log = logging.getLogger("recollect")
 
 
-class Later:
-    """Runs actions one after the other on a thread that lives only as long as there is work."""
+class Use(NamedTuple):
+    """Memories of one namespace that a recall returned, and the session it happened in."""
 
-    def __init__(self) -> None:
-        self._actions: deque[Callable[[], None]] = deque()
+    namespace: str
+    keys: Sequence[int]
+    session: str | None
+    raised: bool
+    at: datetime
+
+
+class Marks(NamedTuple):
+    """Uses of the same kind, taken together: how often each memory was returned, and when last."""
+
+    namespace: str
+    session: str | None
+    raised: bool
+    at: datetime
+    times: Counter[int]
+
+
+class Later:
+    """Marks uses on a thread that lives only as long as there is work; what waits is taken together."""
+
+    def __init__(self, mark: Callable[[Marks], None]) -> None:
+        self._mark = mark
+        self._waiting: list[Use] = []
         self._changed = threading.Condition()
+        self._asked = self._done = 0
         self._running = False
         mind_forks(self)
+        atexit.register(_finish, weakref.ref(self))
 
     def before_fork(self) -> None:
         """The store that the work is for waits for whoever writes."""
@@ -28,32 +55,35 @@ class Later:
     def after_fork(self, *, in_child: bool) -> None:
         """The thread stays with the parent, and so does its work."""
         if in_child:
-            self._actions.clear()
-            self._changed, self._running = threading.Condition(), False
+            self._waiting.clear()
+            self._changed, self._running, self._done = threading.Condition(), False, self._asked
 
-    def do(self, action: Callable[[], None]) -> None:
-        """Do this soon; returns at once."""
+    def note(self, use: Use) -> None:
+        """Mark this soon; returns at once."""
         with self._changed:
-            self._actions.append(action)
+            self._waiting.append(use)
+            self._asked += 1
             if not self._running:
                 self._running = True
                 threading.Thread(target=self._run, name="recollect-later", daemon=True).start()
 
     def finish(self, patience: float = 30.0) -> None:
-        """Wait until everything that was asked for so far is done."""
+        """Wait until everything that was asked for so far is done; not for what comes after."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._running, patience)
+            asked = self._asked
+            self._changed.wait_for(lambda: self._done >= asked or not self._running, patience)
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                if not self._actions:
+                if not self._waiting:
                     self._running = False
                     self._changed.notify_all()
                     return
-                action = self._actions.popleft()
+                taken, self._waiting = self._waiting, []
             try:
-                action()
+                for marks in _together(taken):
+                    self._mark(marks)
             except RecollectError as error:
                 _log.warning("What was recalled could not be marked as used: %s", error)
             except BaseException:
@@ -61,3 +91,22 @@ class Later:
                     self._running = False
                     self._changed.notify_all()
                 raise
+            with self._changed:
+                self._done += len(taken)
+                self._changed.notify_all()
+
+
+def _together(uses: Sequence[Use]) -> list[Marks]:
+    groups: defaultdict[tuple[str, str | None, bool], list[Use]] = defaultdict(list)
+    for use in uses:
+        groups[use.namespace, use.session, use.raised].append(use)
+    return [
+        Marks(*kind, max(use.at for use in group), Counter(key for use in group for key in use.keys))
+        for kind, group in groups.items()
+    ]
+
+
+def _finish(later: weakref.ref[Later]) -> None:
+    waiting = later()
+    if waiting is not None:
+        waiting.finish(patience=5.0)

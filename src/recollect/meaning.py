@@ -36,8 +36,13 @@ class Meaning:
     """
 
     def __init__(self, setting: str | Embedder) -> None:
-        if isinstance(setting, str) and setting not in ("auto", "none"):
-            check_name(setting)
+        if isinstance(setting, str):
+            if setting not in ("auto", "none"):
+                check_name(setting)
+        elif not all(hasattr(setting, name) for name in ("name", "dimensions", "fingerprint", "embed")):
+            raise ConfigError(
+                "An embedder needs a name, dimensions, a fingerprint and embed(): see Embedder."
+            )
         self._setting = setting
         self._found: dict[str, Embedder | EmbedderError] = {}
         self._default: Embedder | None = None
@@ -79,7 +84,8 @@ class Meaning:
         """The query's vector in the generation that these namespaces are searched in."""
         if self.is_off:
             return QueryVector(note="vectors are switched off, so keywords answered alone")
-        generations = {fact.generation for fact in facts if fact.generation is not None}
+        known = list(facts)
+        generations = {fact.generation for fact in known if fact.generation is not None}
         if not generations:
             return QueryVector(note="no memory has a vector yet, so keywords answered alone")
         if len(generations) > 1:
@@ -89,24 +95,33 @@ class Meaning:
         generation = generations.pop()
         try:
             embedder = self._find_exactly(generation)
-            known = tuple(getattr(embedder, "languages", ()))
-            return QueryVector(generation, self._embed_query(embedder, text), languages=known)
+            vector = self._embed_query(embedder, text)
         except EmbedderError as error:
             return QueryVector(note=f"keywords answered alone: {error}")
+        changing = any(fact.next_generation is not None for fact in known)
+        note = (
+            "newer memories are found by keyword alone until recollect reembed has run" if changing else None
+        )
+        return QueryVector(generation, vector, note, tuple(getattr(embedder, "languages", ())))
 
     def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vector:
         """Vectors for texts, checked: EmbedderFailed for anything that must not be kept."""
         import numpy as np
 
         try:
-            vectors = embedder.embed(texts)
+            vectors = np.asarray(embedder.embed(texts), np.float32)
         except EmbedderError:
             raise
-        except (OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # anybody's embedder: whatever it raises, the row is kept
             raise EmbedderFailed(f"{embedder.name} failed: {error}") from error
-        if vectors.shape != (len(texts), embedder.dimensions) or not np.isfinite(vectors).all():
-            wanted = (len(texts), embedder.dimensions)
+        wanted = (len(texts), embedder.dimensions)
+        if vectors.shape != wanted:
             raise EmbedderFailed(f"{embedder.name} gave vectors of the shape {vectors.shape}, not {wanted}.")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise EmbedderFailed(f"{embedder.name} gave a vector without a direction (zeros, or not finite).")
+        if np.abs(lengths - 1).max(initial=0) > 1e-4:
+            vectors = vectors / lengths
         return vectors
 
     def _embed_query(self, embedder: Embedder, text: str) -> Vector:
@@ -115,7 +130,7 @@ class Meaning:
             if key in self._cache:
                 self._cache.move_to_end(key)
                 return self._cache[key]
-        vector: Vector = self.embed(embedder, [embedder.query_prefix + text])[0]
+        vector: Vector = self.embed(embedder, [getattr(embedder, "query_prefix", "") + text])[0]
         with self._lock:
             self._cache[key] = vector
             if len(self._cache) > _CACHED_QUERIES:

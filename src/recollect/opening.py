@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from recollect import checks, config, drafting
@@ -11,6 +11,7 @@ from recollect.embed.base import Embedder
 from recollect.errors import ConfigError, StoreError
 from recollect.meaning import Meaning
 from recollect.memories import Memories
+from recollect.memories.front import local_time
 from recollect.store.sqlite.store import SqliteStore
 
 
@@ -20,7 +21,7 @@ def open(
     namespace: str | None = None,
     embedder: str | Embedder | None = None,
     create: bool = True,
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    clock: Callable[[], datetime] = local_time,
     count_tokens: Callable[[str], int] = drafting.estimate_tokens,
 ) -> Memories:
     """Open a store, making it when it is not there: `recollect.open("notes.db", namespace="proj1")`.

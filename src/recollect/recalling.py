@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from recollect import checks
 from recollect.errors import InvalidInput
@@ -19,12 +20,14 @@ from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs
 from recollect.ranking.score import Rules, match_type, score
 from recollect.store.base import Candidate, Loaded, NamespaceFacts, Store
-from recollect.types import Factor, Fusion, Hit, Leg, Memory, Mode, Recall, Scope, TimeUsed, Why
+from recollect.types import Factor, Fusion, Hit, Leg, Memory, Mode, Multiplier, Recall, Scope, TimeUsed, Why
 
+LONGEST_QUESTION = 2_000
+"""How many characters of a query a time is looked for in."""
 DEPTH = 100
 """How many candidates each leg brings, at least."""
 
-Expansion = Sequence[str] | Callable[[str], Iterable[str]]
+Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,6 @@ class Options:
     neighbours: int = 0
     prefilter_limit: int = 100
     expansion: Expansion = ()
-    languages: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,12 +64,13 @@ def recall(
 ) -> tuple[Recall, list[int]]:
     """The hits for a question, best first, and their keys; a constant number of statements."""
     facts = store.facts(scope.namespaces)
-    question = understand(query, scope.now, options, facts, given)
+    question = understand(query, scope, options, facts, given)
     rules = Rules(options.fusion, scope.now, question.timeframe, options.factors)
     legs = ask(store, meaning, scope, question, options, facts)
-    ranked = score(fuse_legs(legs, question, options, scope.now), rules)
-    if not ranked and query.strip():
-        ranked = _last_resort(store, scope, question, options)
+    fused = fuse_legs(legs, question, options, scope.now)
+    if not fused and query.strip():
+        fused = _last_resort(store, scope, question, options)
+    ranked = score(fused, rules)
     winners = {item.candidate.key: (item, final) for item, final in ranked[: options.limit]}
     loaded = store.load(list(winners), scope.now) if winners else {}
     keys = [key for key in winners if key in loaded]  # another process may have forgotten one meanwhile
@@ -85,17 +88,17 @@ def recall(
 
 
 def understand(
-    query: str, now: datetime, options: Options, facts: Mapping[str, NamespaceFacts], given: TimeUsed | None
+    query: str, scope: Scope, options: Options, facts: Mapping[str, NamespaceFacts], given: TimeUsed | None
 ) -> Question:
     """What is asked: the words, the time, and which legs should answer."""
     searched, timeframe = query, given
     if given is None:
-        frame = find_timeframe(query, now)
+        frame = find_timeframe(query[:LONGEST_QUESTION], scope.now)
         if frame is not None:
             timeframe = TimeUsed(frame.start, frame.end, frame.phrase, "query")
             searched = without_timeframe(query, frame)
     mode = choose_mode(searched) if options.mode == "auto" else options.mode
-    languages = options.languages or tuple(
+    languages = scope.languages or tuple(
         dict.fromkeys(language for fact in facts.values() for language in fact.languages)
     )
     expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
@@ -129,8 +132,8 @@ def ask(
         vector = meaning.query(question.searched, facts.values())
         if vector.note:
             question.notes.append(vector.note)
-            if question.mode == "semantic":
-                question.mode = "keyword"
+        if vector.vector is None and question.mode == "semantic":
+            question.mode = "keyword"
         question.weights = _default_weights(question.language, vector.languages)
     scopes = [scope, *_inside_the_time(scope, question.timeframe)]
     keyword: list[Candidate] = []
@@ -192,19 +195,19 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
     return [item for item in mixed if item.keyword or item.base + item.lent > 0]
 
 
-def _last_resort(
-    store: Store, scope: Scope, question: Question, options: Options
-) -> list[tuple[Fused, float]]:
+def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Fused]:
     """The text as it stands, somewhere in a memory; for a time and nothing else, what lies within it."""
     text = question.searched.strip()
-    if question.mode == "semantic" and text:
-        return []
-    found = store.containing(
-        scope if text else _inside_the_time(scope, question.timeframe)[0], text, options.limit
-    )
-    if found and text:
-        question.notes.append("no word matched, so the text was looked for as it stands")
-    return [(Fused(candidate, 0.1), 0.1) for candidate in found]
+    if text:
+        scopes = [scope] if question.mode != "semantic" else []
+        note = "no word matched, so the text was looked for as it stands"
+    else:
+        scopes = _inside_the_time(scope, question.timeframe)
+        note = "found by its time alone"
+    found = store.containing(scopes[0], text, options.limit) if scopes else []
+    if found:
+        question.notes.append(note)
+    return [Fused(candidate, 0.1) for candidate in found]
 
 
 def _hit(
@@ -220,6 +223,7 @@ def _hit(
         lent=item.lent,
         multipliers=rules.explained(item.candidate),
         factors=rules.factor_values(item),
+        added=tuple(Multiplier(name, value) for name, value in item.added),
         timeframe=question.timeframe,
         notes=tuple(question.notes),
     )
@@ -236,14 +240,17 @@ def _hit(
     )
 
 
-def check_weights(options: Options) -> None:
-    """Weights must be those of the fusion that they are given for."""
-    known = {
-        "mix": fuse.MIX_WEIGHTS,
-        "rrf": fuse.RRF_WEIGHTS,
-        "weighted": fuse.WEIGHTED_WEIGHTS,
-    }.get(options.fusion)
-    if options.weights and known is None:
-        raise InvalidInput(f'fusion="{options.fusion}" takes no weights: leave them out.')
-    if known is not None:
-        checks.weights(options.weights, known)
+def checked(
+    *, weights: Mapping[str, float] | None, threshold: float | None, expansion: Expansion | str, **given: Any
+) -> Options:
+    """Options for a recall, once the weights are known to be those of the fusion."""
+    if threshold is not None:
+        checks.fraction(threshold, what="threshold", lowest=-1.0)
+    if not callable(expansion):
+        expansion = checks.names(expansion, what="A term to expand by")
+    known = {"mix": fuse.MIX_WEIGHTS, "rrf": fuse.RRF_WEIGHTS, "weighted": fuse.WEIGHTED_WEIGHTS}
+    if given["fusion"] in known:
+        checks.weights(weights, known[given["fusion"]])
+    elif weights:
+        raise InvalidInput(f'fusion="{given["fusion"]}" takes no weights: leave them out.')
+    return Options(weights=weights, threshold=threshold, expansion=expansion, **given)

@@ -7,20 +7,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from recollect import documents, drafting
 from recollect.embed.base import Embedder
 from recollect.errors import EmbedderError, InvalidInput
 from recollect.meaning import Meaning, generation_of
 from recollect.query.languages import detect
-from recollect.store.base import Record, Store, Text, Vector
+from recollect.store.base import Pending, Record, Store, Text, Vector
 from recollect.store.text import analyse, embedded_text
 from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 
 ROWS_AT_ONCE = 256
 VECTORS_AT_ONCE = 64
+_GIVE_UP = 3
 Item = TypeVar("Item")
+
+
+class Embedded(NamedTuple):
+    """How many memories still wait for a vector, and whether all were tried."""
+
+    waiting: int
+    complete: bool
 
 
 def remember(
@@ -30,12 +38,12 @@ def remember(
     record = drafting.record(draft, now)
     embedder = writer_of(store, meaning, namespace)
     generation = generation_of(embedder) if embedder else None
-    if embedder and draft.vector is not None:
+    if draft.vector is not None:
         record = replace(record, vector=_given(draft, embedder))
     elif embedder:
         record = replace(record, vector=vector_of(meaning, embedder, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
-    return Remembered(added.id, added.outcome, record.vector is not None, added.near_duplicates)
+    return Remembered(added.id, added.outcome, added.embedded, added.near_duplicates)
 
 
 def remember_many(
@@ -55,19 +63,20 @@ def remember_many(
     for batch in _batches(drafts, ROWS_AT_ONCE):
         records = [_numbered(draft, len(written) + i, now, embedder) for i, draft in enumerate(batch, 1)]
         added = store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
-        written += [Remembered(a.id, a.outcome, False, a.near_duplicates) for a in added]
+        written += [Remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
         if progress:
             progress("storing", len(written), total)
     if embedder is None:
         return written
-    complete = embed_pending(store, meaning, namespace, embedder, now, progress) == 0
-    return [replace(item, embedded=complete) for item in written]
+    if embed_pending(store, meaning, namespace, embedder, now, progress).waiting == 0:
+        return [replace(item, embedded=True) for item in written]
+    return written
 
 
 def _numbered(draft: Draft, number: int, now: datetime, embedder: Embedder | None) -> Record:
     try:
         record = drafting.record(draft, now)
-        if embedder and draft.vector is not None:
+        if draft.vector is not None:
             record = replace(record, vector=_given(draft, embedder))
         return record
     except InvalidInput as error:
@@ -83,23 +92,40 @@ def embed_pending(
     embedder: Embedder,
     now: datetime,
     progress: Progress | None = None,
-) -> int:
-    """Give a vector to every memory that waits for one, whoever wrote it; says how many still wait."""
+) -> Embedded:
+    """Give a vector to every memory that waits for one, whoever wrote it."""
     generation = generation_of(embedder)
     total = store.count_pending(namespace, generation)
-    done = after = 0
+    done = failed = after = 0
     while page := store.pending(namespace, generation, after, VECTORS_AT_ONCE * 4):
         after = page[-1].key
         for batch in _batches(sorted(page, key=lambda item: len(item.text)), VECTORS_AT_ONCE):
-            try:
-                vectors = meaning.embed(embedder, [item.text for item in batch])
-            except EmbedderError:
-                return total - done
-            store.set_vectors(namespace, generation, list(zip(batch, vectors, strict=True)), now)
-            done += len(batch)
+            vectors = _vectors(meaning, embedder, batch)
+            if not vectors:
+                return Embedded(store.count_pending(namespace, generation), complete=False)
+            store.set_vectors(namespace, generation, vectors, now)
+            done += len(vectors)
+            failed += len(batch) - len(vectors)
             if progress:
                 progress("embedding", done, max(total, done))
-    return max(0, total - done)
+    return Embedded(failed, complete=True)  # what others wrote meanwhile is theirs to embed
+
+
+def _vectors(meaning: Meaning, embedder: Embedder, batch: Sequence[Pending]) -> list[tuple[Pending, Vector]]:
+    """A batch's vectors. One text that can't be embedded must not hold up the others; none: it is down."""
+    try:
+        together = meaning.embed(embedder, [item.text for item in batch])
+        return list(zip(batch, together, strict=True))
+    except EmbedderError:
+        pass
+    vectors: list[tuple[Pending, Vector]] = []
+    for number, item in enumerate(batch, 1):
+        try:
+            vectors.append((item, meaning.embed(embedder, [item.text])[0]))
+        except EmbedderError:
+            if number >= _GIVE_UP and not vectors:
+                break
+    return vectors
 
 
 def ingest(
@@ -109,7 +135,7 @@ def ingest(
 
     Returns the document, how many passages were removed, and whether it changed at all.
     """
-    hash = hashlib.blake2b(source.encode(), digest_size=16).digest()
+    hash = hashlib.blake2b(f"{source}\0{metadata}".encode(), digest_size=16).digest()
     known = store.documents(namespace, name)
     if known and known[0][1] == hash:
         return known[0][0], 0, False
@@ -177,7 +203,9 @@ def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | 
         return None
 
 
-def _given(draft: Draft, embedder: Embedder) -> Vector:
+def _given(draft: Draft, embedder: Embedder | None) -> Vector:
+    if embedder is None:
+        raise InvalidInput("A vector was given, but there is no embedder that it could belong to: set one.")
     import numpy as np
 
     vector = np.asarray(draft.vector, np.float32)

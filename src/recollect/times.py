@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from recollect.errors import InvalidInput
 from recollect.query.timeframe import parse_moment
@@ -18,6 +18,8 @@ def moment(value: When) -> datetime:
     >>> moment("2026-03-01T10:00+01:00").isoformat()
     '2026-03-01T09:00:00+00:00'
     """
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if not isinstance(value, (datetime, str)):
         raise InvalidInput(f"{value!r} is no moment: give a datetime or ISO 8601 text, such as 2026-03-01.")
     given = value if isinstance(value, datetime) else parse_moment(value)

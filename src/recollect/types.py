@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import datetime
-from typing import Any, Literal, get_args
+from datetime import date, datetime
+from typing import Any, Literal, TypedDict, get_args
 
 Sector = Literal["episodic", "semantic", "procedural", "emotional", "reflective"]
 Tier = Literal["session", "project", "global"]
@@ -29,8 +29,11 @@ FACTORS: tuple[Factor, ...] = get_args(Factor)
 Progress = Callable[[str, int, int | None], None]
 """Called as work goes on: what is being done, how much of it is done, and how much there is, if known."""
 
-When = datetime | str
-"""A moment: an aware datetime, a naive one (taken as UTC), or ISO 8601 text."""
+When = date | datetime | str
+"""A moment: an aware datetime, a naive one (taken as UTC), a date (its beginning), or ISO 8601 text."""
+
+Names = str | Iterable[str] | None
+"""One name or several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,59 @@ class Draft:
     valid_until: When | None = None
     expires_at: When | None = None
     vector: Sequence[float] | None = None
+
+
+class MemoryFields(TypedDict, total=False):
+    """What may be said of a text besides the text."""
+
+    session: str | None
+    speaker: str | None
+    created_at: When | None
+    sector: Sector | None
+    tier: Tier
+    tags: Iterable[str]
+    files: Iterable[str]
+    importance: float
+    summary: str | None
+    language: str | None
+    metadata: Mapping[str, Any]
+    source: str | None
+    trust: Trust
+    valid_from: When | None
+    valid_until: When | None
+    expires_at: When | None
+
+
+class DraftFields(MemoryFields, total=False):
+    """The fields of a `Draft`."""
+
+    id: str | None
+    vector: Sequence[float] | None
+
+
+class Changes(MemoryFields, total=False):
+    """What may be changed of a memory."""
+
+    text: str
+
+
+class Filters(TypedDict, total=False):
+    """Which memories may answer. Several values of one filter mean any of them; several tags mean all."""
+
+    namespace: Names
+    sector: Names
+    tier: Names
+    kind: Names
+    tags: Names
+    speaker: Names
+    session: Names
+    document: Names
+    language: Names
+    min_salience: float
+    include_superseded: bool
+    since: When | None
+    until: When | None
+    as_of: When | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +278,7 @@ class TimeUsed:
 class Why:
     """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers.
 
+    The base is the sum of the legs' shares and, with `fusion="weighted"`, of what was `added`.
     Where factors were asked for (`rerank=`), their mean takes the place of base and lent.
     """
 
@@ -233,6 +290,7 @@ class Why:
     lent: float = 0.0
     multipliers: tuple[Multiplier, ...] = ()
     factors: tuple[Multiplier, ...] = ()
+    added: tuple[Multiplier, ...] = ()
     timeframe: TimeUsed | None = None
     notes: tuple[str, ...] = ()
 
@@ -265,8 +323,8 @@ class Hit:
 
     @property
     def is_superseded(self) -> bool:
-        """Whether another memory has taken this one's place, or its validity has ended."""
-        return self.memory.superseded_by is not None or self.memory.valid_until is not None
+        """Whether another memory has taken this one's place."""
+        return self.memory.superseded_by is not None
 
 
 class Recall(list[Hit]):
@@ -340,6 +398,7 @@ class Receipt:
     relations: int = 0
     near_keys: int = 0
     documents: int = 0
+    sessions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class Fused(NamedTuple):
     keyword: Opinion | None = None
     semantic: Opinion | None = None
     lent: float = 0.0
+    added: tuple[tuple[str, float], ...] = ()
 
     def scaled(self, scale: float, lent: float) -> Fused:
         """The same with what was lent to it, everything times `scale`."""
@@ -156,33 +157,26 @@ def by_rank(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
 
 
 def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> list[Fused]:
-    """Semantic, keyword, salience and recency added up, times the sector's boost, half if superseded."""
+    """Semantic, keyword, salience and recency, each times its weight, added up.
+
+    The sector's boost and the halving of what was superseded are multipliers, as with every fusion.
+    """
     similarity = legs.similarity()
     keyword = {c.key: min(1.0, abs(c.score) / 10) for c in legs.keyword}
+    shares = {
+        key: (weights["keyword"] * keyword.get(key, 0.0), weights["semantic"] * similarity.get(key, 0.0))
+        for key in legs.candidates()
+    }
     fused = []
-    for item in _fused(legs, dict.fromkeys(legs.candidates(), (0.0, 0.0))):
+    for item in _fused(legs, shares):
         candidate = item.candidate
-        score = weighted_score(
-            similarity.get(candidate.key, 0.0), keyword.get(candidate.key, 0.0), candidate, weights, now
+        added = (
+            ("salience", weights["salience"] * candidate.salience),
+            ("recency", weights["recency"] * recency(candidate.created_at, now)),
         )
-        fused.append(Fused(candidate, score, item.keyword, item.semantic))
+        base = sum(shares[candidate.key]) + sum(value for _, value in added)
+        fused.append(item._replace(base=base, added=added))
     return fused
-
-
-def weighted_score(
-    semantic: float, keyword: float, candidate: Candidate, weights: Mapping[str, float], now: datetime
-) -> float:
-    """The formula of `weighted` for one candidate; `keyword` is already within 0..1."""
-    score = (
-        weights["semantic"] * semantic
-        + weights["keyword"] * keyword
-        + weights["salience"] * candidate.salience
-        + weights["recency"] * recency(candidate.created_at, now)
-    )
-    score *= SECTOR_BOOST[candidate.sector]
-    if candidate.superseded:
-        score *= SUPERSEDED
-    return min(1.0, max(0.0, score))
 
 
 def recency(created_at: datetime, now: datetime) -> float:

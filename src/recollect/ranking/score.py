@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.ranking.fuse import SUPERSEDED, Fused, recency
+from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, Fused, recency
 from recollect.store.base import Candidate
 from recollect.types import Factor, Fusion, Match, Multiplier, TimeUsed
 
@@ -29,7 +29,9 @@ class Rules:
         if self.fusion == "mix":
             yield "salience", 1 - SALIENCE_SPAN * (1 - candidate.salience)
             yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created_at, self.now))
-        if candidate.superseded and self.fusion != "weighted":
+        if self.fusion == "weighted":
+            yield "sector", SECTOR_BOOST[candidate.sector]
+        if candidate.superseded:
             yield "superseded", SUPERSEDED
         if self.timeframe and self.timeframe.origin == "query" and not self._within(candidate.created_at):
             yield "timeframe", OUTSIDE_TIME
@@ -39,7 +41,8 @@ class Rules:
         notes = {
             "salience": f"salience {candidate.salience:.2f}",
             "recency": f"{(self.now - candidate.created_at).days} days old",
-            "superseded": "another memory took its place",
+            "sector": f"{candidate.sector} memory",
+            "superseded": "it no longer holds",
             "timeframe": f'outside "{self.timeframe.phrase}"' if self.timeframe else "",
         }
         return tuple(Multiplier(name, value, notes[name]) for name, value in self.multipliers(candidate))

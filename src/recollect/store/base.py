@@ -89,6 +89,7 @@ class Record:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     superseded_by: str | None = None
+    superseded_at: datetime | None = None
     expires_at: datetime | None = None
     deleted_at: datetime | None = None
     document: str | None = None
@@ -102,6 +103,7 @@ class Added:
 
     id: str
     outcome: Literal["added", "reinforced"]
+    embedded: bool = False
     near_duplicates: tuple[str, ...] = ()
 
 
@@ -168,6 +170,10 @@ Analyser = Callable[[Text], Analysed]
 
 class Store(Protocol):
     """What Recollect asks of a backend."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written."""
 
     def close(self) -> None:
         """Let go of files and connections; every other method raises StoreClosed from now on."""
@@ -258,13 +264,14 @@ class Store(Protocol):
     def change(
         self,
         namespace: str,
-        record: Record,
+        id: str,
+        rewrite: Callable[[Memory], Record],
         *,
         generation: Generation | None,
         now: datetime,
         session: str | None,
     ) -> None:
-        """Write an existing memory anew, under the same id, with everything derived from it."""
+        """Write a memory anew, with everything derived from it: `rewrite` gets it as it is at that moment."""
 
     def supersede(self, namespace: str, old: str, new: str, at: datetime, now: datetime) -> None:
         """Close the validity of `old` and link both."""
@@ -305,8 +312,11 @@ class Store(Protocol):
     def forget_document(self, namespace: str, name: str, now: datetime) -> Receipt:
         """Remove a document, its passages and everything derived from them."""
 
-    def save_session(self, session: Session, now: datetime) -> None:
-        """Make a session, or write over the one with its id."""
+    def save_session(self, session: Session, now: datetime, *, extracted: bool = False) -> None:
+        """Make a session, or write over the one with its id.
+
+        An `extracted` summary was taken from the session's memories and goes when one of them is forgotten.
+        """
 
     # vectors
 

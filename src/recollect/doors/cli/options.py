@@ -42,7 +42,7 @@ _FILTERS = (
     click.option("--min-salience", type=float, metavar="X", help="Only at least so salient (0 to 1)."),
 )
 _RECALL = (
-    click.option("--in", "namespaces", multiple=True, metavar="NAMESPACE", help="Search these namespaces."),
+    click.option("--in", "namespace", multiple=True, metavar="NAMESPACE", help="Search these namespaces."),
     click.option("--superseded", "include_superseded", is_flag=True, help="Superseded memories too, halved."),
     click.option("--documents", "include_documents", is_flag=True, help="Passages of documents too."),
     click.option("--document", multiple=True, metavar="NAME", help="Only passages of this document."),

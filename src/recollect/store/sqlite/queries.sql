@@ -3,31 +3,59 @@ m.deleted_at IS NULL
 AND (m.expires_at IS NULL OR m.expires_at > :now)
 AND {within}
 
--- within -- What a scope asks for, whether it may still answer or not.
+-- within -- What a scope asks for, whether it may still answer or not; {filters} are those that were given.
 m.namespace IN (SELECT value FROM json_each(:namespaces))
-AND m.kind IN (SELECT value FROM json_each(:kinds))
-AND (:since IS NULL OR m.created_at >= :since)
-AND (:until IS NULL OR m.created_at < :until)
-AND CASE
-  WHEN :as_of IS NOT NULL THEN m.created_at <= :as_of AND ifnull(m.valid_from, m.created_at) <= :as_of
-    AND (m.valid_until IS NULL OR m.valid_until > :as_of)
-  WHEN :include_superseded THEN 1
-  ELSE m.superseded_by IS NULL AND (m.valid_until IS NULL OR m.valid_until > :now)
-END
-AND (:sectors IS NULL OR m.sector IN (SELECT value FROM json_each(:sectors)))
-AND (:tiers IS NULL OR m.tier IN (SELECT value FROM json_each(:tiers)))
-AND (:languages IS NULL OR m.language IN (SELECT value FROM json_each(:languages)))
-AND (:speakers IS NULL OR m.speaker IN (SELECT value FROM json_each(:speakers)))
-AND (:sessions IS NULL OR m.session IN (
-  SELECT s.number FROM session s
-  WHERE s.namespace = m.namespace AND s.id IN (SELECT value FROM json_each(:sessions))))
-AND (:documents IS NULL OR m.document IN (
+AND m.kind IN (SELECT value FROM json_each(:kinds)) {filters}
+
+-- filter_since -- Not older than this.
+AND m.created_at >= :since
+
+-- filter_until -- Older than this.
+AND m.created_at < :until
+
+-- filter_as_of -- Believed at that moment: known by then, valid then, not yet superseded.
+AND m.created_at <= :as_of AND ifnull(m.valid_from, m.created_at) <= :as_of
+AND (m.valid_until IS NULL OR m.valid_until > :as_of)
+AND (m.superseded_at IS NULL OR m.superseded_at > :as_of)
+
+-- filter_current -- What holds now.
+AND m.superseded_by IS NULL AND (m.valid_until IS NULL OR m.valid_until > :now)
+AND (m.valid_from IS NULL OR m.valid_from <= :now)
+
+-- filter_sectors -- Of these sectors.
+AND m.sector IN (SELECT value FROM json_each(:sectors))
+
+-- filter_tiers -- Of these tiers.
+AND m.tier IN (SELECT value FROM json_each(:tiers))
+
+-- filter_languages -- In these languages.
+AND m.language IN (SELECT value FROM json_each(:languages))
+
+-- filter_speakers -- Said by these.
+AND m.speaker IN (SELECT value FROM json_each(:speakers))
+
+-- filter_sessions -- Made in these sessions, or said again or changed there.
+AND m.number IN (
+  SELECT x.number FROM session s JOIN memory x ON x.session = s.number
+  WHERE s.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND s.id IN (SELECT value FROM json_each(:sessions))
+  UNION SELECT l.memory FROM session s JOIN session_link l ON l.session = s.number
+  WHERE s.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND s.id IN (SELECT value FROM json_each(:sessions)) AND l.usage IN ('reinforced', 'updated'))
+
+-- filter_documents -- Passages of these documents.
+AND m.document IN (
   SELECT d.number FROM document d
-  WHERE d.namespace = m.namespace AND d.name IN (SELECT value FROM json_each(:documents))))
-AND (:tags IS NULL OR NOT EXISTS (
+  WHERE d.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND d.name IN (SELECT value FROM json_each(:documents)))
+
+-- filter_tags -- With all of these tags.
+AND NOT EXISTS (
   SELECT 1 FROM json_each(:tags) wanted
-  WHERE wanted.value NOT IN (SELECT value FROM json_each(m.tags))))
-AND (:min_salience <= 0 OR {salience} >= :min_salience)
+  WHERE wanted.value NOT IN (SELECT value FROM json_each(m.tags)))
+
+-- filter_min_salience -- Salient enough.
+AND {salience} >= :min_salience
 
 -- salience -- What is left of a memory's salience now: it decays by sector, in days since it was last raised.
 (m.salience * exp(-max(0, :now - m.salience_at) / 86400e6 * CASE m.sector
@@ -41,8 +69,9 @@ m.number, m.session, m.position, m.created_at, {salience}, m.sector, m.importanc
 -- columns -- A memory as it is read back.
 m.number, n.name, m.id, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier, m.kind,
 m.importance, {salience}, m.access_count, m.token_count, m.language, m.tags, m.files, m.summary, m.speaker,
-s.id, m.metadata, m.source, m.trust, m.valid_from, m.valid_until, m.superseded_by, m.expires_at, m.deleted_at,
-d.name, m.headings
+s.id, m.metadata, m.source, m.trust, m.valid_from,
+coalesce(min(m.valid_until, m.superseded_at), m.valid_until, m.superseded_at), m.superseded_by, m.expires_at,
+m.deleted_at, d.name, m.headings
 
 -- memories -- A memory with its namespace, session and document.
 memory m JOIN namespace n ON n.number = m.namespace
@@ -58,7 +87,7 @@ WHERE n.name IN (SELECT value FROM json_each(:names))
 
 -- match -- Live memories in scope that contain the words, best first.
 SELECT -bm25(memory_words, 1.0, 0.0) AS score, {candidate}
-FROM memory_words JOIN memory m ON m.number = memory_words.rowid
+FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid
 WHERE memory_words MATCH :match AND {scope}
 ORDER BY score DESC, m.number LIMIT :limit
 
@@ -85,8 +114,8 @@ SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :gener
 -- near -- Which of these vectors belong to live memories in scope, in the order given.
 SELECT v.number, {candidate}
 FROM json_each(:vectors) wanted
-JOIN vector v ON v.number = wanted.value
-JOIN memory m ON m.number = v.memory
+CROSS JOIN vector v ON v.number = wanted.value
+CROSS JOIN memory m ON m.number = v.memory
 WHERE {scope} ORDER BY wanted.key
 
 -- vectors_in_scope -- The vectors of all live memories in scope, for when the nearest few were out of it.
@@ -96,8 +125,10 @@ WHERE {scope}
 
 -- load -- The winners, with their session, what superseded them, and how many relations they have.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
-  (SELECT count(*) FROM relation r WHERE r.source = m.number)
-  + (SELECT count(*) FROM relation r WHERE r.target = m.number AND r.source <> m.number)
+  (SELECT count(*) FROM relation r JOIN memory x ON x.number = r.target
+   WHERE r.source = m.number AND x.deleted_at IS NULL)
+  + (SELECT count(*) FROM relation r JOIN memory x ON x.number = r.source
+     WHERE r.target = m.number AND x.deleted_at IS NULL)
 FROM {memories}
 LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by
 WHERE m.number IN (SELECT value FROM json_each(:numbers))
@@ -175,25 +206,25 @@ FROM document d JOIN namespace n ON n.number = d.namespace
 WHERE n.name = :namespace AND (:name IS NULL OR d.name = :name) ORDER BY d.name
 
 -- same_text -- The live memory that says the same, if there is one.
-SELECT m.number, m.id, m.content, m.language, m.tags, m.files, m.metadata, m.importance FROM memory m
+SELECT m.number, m.id, m.content, m.language, m.tags, m.files, m.metadata FROM memory m
 WHERE m.namespace = :namespace AND m.hash = :hash AND m.speaker IS NULL AND m.kind = 'memory'
   AND m.deleted_at IS NULL AND m.superseded_by IS NULL
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
 ORDER BY m.number LIMIT 1
 
 -- similar_texts -- Live memories that share a near-duplicate key.
-SELECT DISTINCT m.number, m.id, m.terms FROM near_key k JOIN memory m ON m.number = k.memory
+SELECT DISTINCT m.number, m.id, m.content, m.language FROM near_key k JOIN memory m ON m.number = k.memory
 WHERE k.namespace = :namespace AND k.key IN (SELECT value FROM json_each(:keys))
   AND m.number <> :itself AND m.deleted_at IS NULL
 ORDER BY m.number DESC LIMIT 20
 
 -- add_memory -- A new memory; its position is the next one in its session.
 INSERT INTO memory (
-  namespace, kind, expires_at, valid_from, valid_until, superseded_by, deleted_at, created_at, session, position,
+  namespace, kind, expires_at, valid_from, valid_until, superseded_by, superseded_at, deleted_at, created_at, session, position,
   sector, tier, language, speaker, importance, salience, salience_at, access_count, accessed_at, updated_at,
   token_count, trust, document, id, hash, tags, files, headings, metadata, source, summary, content, terms
 ) VALUES (
-  :namespace, :kind, :expires_at, :valid_from, :valid_until, :superseded_by, :deleted_at, :created_at, :session,
+  :namespace, :kind, :expires_at, :valid_from, :valid_until, :superseded_by, :superseded_at, :deleted_at, :created_at, :session,
   CASE WHEN :session IS NULL THEN NULL ELSE ifnull(:position, (
     SELECT ifnull(max(position), -1) + 1 FROM memory WHERE session = :session)) END,
   :sector, :tier, :language, :speaker, :importance, :salience, :salience_at, :access_count, :accessed_at,
@@ -229,7 +260,7 @@ ORDER BY m.number LIMIT :limit
 SELECT count(*) FROM memory m WHERE m.namespace = :namespace
   AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = :generation)
 
--- to_forget -- The memories, live or not, that a scope or a list of ids names.
+-- keys_of -- The memories, live or not, that these ids name.
 SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
 WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
 
@@ -277,8 +308,10 @@ SELECT 1 FROM memory WHERE namespace = :namespace AND id = :id
 SELECT id, number FROM memory WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids))
 
 -- merge -- The same text again: what it brought is added to the memory that is there.
-UPDATE memory SET tags = :tags, files = :files, terms = :terms, metadata = :metadata, importance = :importance,
-  updated_at = :now
+UPDATE memory SET tags = :tags, files = :files, terms = :terms, metadata = :metadata, updated_at = :now,
+  importance = max(importance, :importance), summary = ifnull(summary, :summary),
+  source = ifnull(source, :source), expires_at = max(expires_at, :expires_at),
+  valid_until = max(valid_until, :valid_until)
 WHERE number = :number
 
 -- add_near_key -- A hash that near-duplicates of a memory are likely to share.
@@ -293,6 +326,9 @@ WHERE (source = :number OR target = :number) AND type = 'near_duplicate' AND ori
 
 -- hash_of -- The hash of a memory's text.
 SELECT hash FROM memory WHERE number = :number
+
+-- present -- A memory as it is at this moment, and the end of validity that was given for it.
+SELECT {columns}, m.valid_until FROM {memories} WHERE m.number = :number
 
 -- change -- A memory written anew, under its id.
 UPDATE memory SET
@@ -312,7 +348,8 @@ WHERE number = :number AND session IS NOT :session
 SELECT superseded_by FROM memory WHERE namespace = :namespace AND id = :id
 
 -- close_validity -- A memory holds no longer, because of another.
-UPDATE memory SET superseded_by = :new, valid_until = max(:at, created_at), updated_at = :now
+UPDATE memory SET superseded_by = :new, superseded_at = max(:at, created_at, ifnull(valid_from, :at)),
+  updated_at = :now
 WHERE number = :number
 
 -- relate -- An edge; drawing it again changes nothing.
@@ -330,10 +367,10 @@ ON CONFLICT DO UPDATE SET started_at = min(started_at, excluded.started_at)
 SELECT number FROM session WHERE namespace = :namespace AND id = :id
 
 -- save_session -- A session, made or written over.
-INSERT INTO session (namespace, id, started_at, ended_at, agent, summary)
-VALUES (:namespace, :id, :started_at, :ended_at, :agent, :summary)
+INSERT INTO session (namespace, id, started_at, ended_at, agent, summary, summary_extracted)
+VALUES (:namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted)
 ON CONFLICT DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at,
-  agent = excluded.agent, summary = excluded.summary
+  agent = excluded.agent, summary = excluded.summary, summary_extracted = excluded.summary_extracted
 
 -- make_generation -- A model that vectors are made with.
 INSERT INTO generation (model, dimensions, fingerprint, created_at)
@@ -367,10 +404,22 @@ DELETE FROM session_link WHERE memory IN (SELECT value FROM json_each(:numbers))
 DELETE FROM relation WHERE source IN (SELECT value FROM json_each(:numbers))
   OR target IN (SELECT value FROM json_each(:numbers))
 
--- reopen_predecessors -- What these memories had superseded holds again, for nothing stands in its place.
-UPDATE memory SET superseded_by = NULL, valid_until = NULL
-WHERE namespace = :namespace AND superseded_by IN (
-  SELECT id FROM memory WHERE number IN (SELECT value FROM json_each(:numbers)))
+-- bypass -- What these memories had superseded is superseded by what followed them; or it holds again.
+UPDATE memory AS m SET
+  superseded_at = CASE WHEN z.superseded_by IS NULL THEN NULL ELSE m.superseded_at END,
+  superseded_by = z.superseded_by
+FROM memory z
+WHERE m.namespace = :namespace AND z.namespace = m.namespace AND z.id = m.superseded_by
+  AND z.number IN (SELECT value FROM json_each(:numbers))
+  AND m.number NOT IN (SELECT value FROM json_each(:numbers))
+
+-- clear_extracts -- A summary that was drawn from these memories goes with them.
+UPDATE session SET summary = NULL, summary_extracted = 0
+WHERE summary_extracted AND number IN (
+  SELECT m.session FROM memory m WHERE m.number IN (SELECT value FROM json_each(:numbers)))
+
+-- remove_sessions -- Every session of a namespace, once its memories are gone.
+DELETE FROM session WHERE namespace = :namespace
 
 -- count_entries -- The keyword entries of these memories.
 SELECT count(*) FROM memory_words_docsize WHERE id IN (SELECT value FROM json_each(:numbers))
@@ -453,7 +502,7 @@ DELETE FROM session_link WHERE memory NOT IN (SELECT number FROM memory)
   OR (SELECT namespace FROM memory WHERE number = memory) <> (SELECT namespace FROM session WHERE number = session)
 
 -- mend_successors -- What was superseded by something that is gone holds again.
-UPDATE memory AS m SET superseded_by = NULL, valid_until = NULL WHERE m.superseded_by IS NOT NULL
+UPDATE memory AS m SET superseded_by = NULL, superseded_at = NULL WHERE m.superseded_by IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM memory z WHERE z.namespace = m.namespace AND z.id = m.superseded_by)
 
 -- mend_sessions -- A memory outlives its session.
@@ -472,7 +521,8 @@ FROM memory m LEFT JOIN document d ON d.number = m.document WHERE m.number > :af
 UPDATE memory SET terms = :terms WHERE number = :number
 
 -- dump_sessions -- Every session of a namespace.
-SELECT id, agent, started_at, ended_at, summary FROM session WHERE namespace = :namespace ORDER BY number
+SELECT id, agent, started_at, ended_at, summary, nullif(summary_extracted, 0) AS summary_extracted
+FROM session WHERE namespace = :namespace ORDER BY number
 
 -- dump_documents -- Every document of a namespace.
 SELECT id, name, title, hash, created_at, updated_at FROM document WHERE namespace = :namespace ORDER BY number
@@ -481,7 +531,7 @@ SELECT id, name, title, hash, created_at, updated_at FROM document WHERE namespa
 SELECT m.number, m.id, m.kind, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier,
   m.language, m.importance, m.salience, m.salience_at, m.access_count, m.token_count, m.trust, s.id AS session,
   m.position, m.speaker, m.tags, m.files, m.headings, m.metadata, m.source, m.summary, m.valid_from, m.valid_until,
-  m.superseded_by, m.expires_at, m.deleted_at, d.name AS document
+  m.superseded_by, m.superseded_at, m.expires_at, m.deleted_at, d.name AS document
 FROM memory m LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
 WHERE m.namespace = :namespace ORDER BY m.number
 
@@ -502,10 +552,28 @@ WHERE n.number = :namespace AND (g.number IN (n.generation, n.next_generation)
   OR EXISTS (SELECT 1 FROM vector v WHERE v.namespace = n.number AND v.generation = g.number))
 ORDER BY g.number = n.generation DESC, g.fingerprint
 
--- dump_vectors -- Every vector of a namespace.
-SELECT m.id, g.fingerprint, v.embedding FROM vector v
+-- dump_vectors -- Every vector of a namespace, and the hash of the text that it was made from.
+SELECT m.id, g.fingerprint, m.hash, v.embedding FROM vector v
 JOIN memory m ON m.number = v.memory JOIN generation g ON g.number = v.generation
 WHERE v.namespace = :namespace ORDER BY m.number, g.fingerprint
+
+-- undump_uses_vectors -- Whether a namespace has a generation that is searched.
+SELECT generation IS NOT NULL FROM namespace WHERE number = :namespace
+
+-- undump_dimensions -- How long the vectors of a generation are.
+SELECT dimensions FROM generation WHERE number = :generation
+
+-- undump_session -- A session as it was, unless there is one of that id.
+INSERT INTO session (namespace, id, started_at, ended_at, agent, summary, summary_extracted)
+VALUES (:namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted) ON CONFLICT DO NOTHING
+
+-- undump_document -- A document as it was, unless there is one of that name or id.
+INSERT INTO document (namespace, id, name, title, hash, created_at, updated_at)
+VALUES (:namespace, :id, :name, :title, :hash, :created_at, :updated_at) ON CONFLICT DO NOTHING
+
+-- undump_successor -- What was superseded by a memory that did not come along is superseded by another, or holds.
+UPDATE memory SET superseded_by = :new, superseded_at = CASE WHEN :new IS NULL THEN NULL ELSE superseded_at END
+WHERE namespace = :namespace AND superseded_by = :old
 
 -- undump_link -- What a session did with a memory, as it was.
 INSERT INTO session_link (session, memory, usage, at) VALUES (:session, :memory, :usage, :at) ON CONFLICT DO NOTHING

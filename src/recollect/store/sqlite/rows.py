@@ -16,28 +16,30 @@ MEMORY_COLUMNS = 30
 
 
 def scope_parameters(scope: Scope, namespaces: Iterable[int]) -> dict[str, Any]:
-    """The parameters of the `scope` fragment; None where nothing is asked."""
-    return {
-        "namespaces": json.dumps(list(namespaces)),
-        "now": to_micros(scope.now),
-        "kinds": json.dumps(scope.kinds),
+    """The parameters of the `scope` fragment, and in `filters` the names of those that it needs."""
+    given: dict[str, Any] = {
         "since": micros_or_none(scope.since),
         "until": micros_or_none(scope.until),
         "as_of": micros_or_none(scope.as_of),
-        "include_superseded": int(scope.include_superseded),
-        "sectors": _list_or_none(scope.sectors),
-        "tiers": _list_or_none(scope.tiers),
-        "languages": _list_or_none(scope.languages),
-        "speakers": _list_or_none(scope.speakers),
-        "sessions": _list_or_none(scope.sessions),
-        "documents": _list_or_none(scope.documents),
-        "tags": _list_or_none(scope.tags),
-        "min_salience": scope.min_salience,
+        "sectors": scope.sectors,
+        "tiers": scope.tiers,
+        "languages": scope.languages,
+        "speakers": scope.speakers,
+        "sessions": scope.sessions,
+        "documents": scope.documents,
+        "tags": scope.tags,
+        "min_salience": scope.min_salience or None,
     }
-
-
-def _list_or_none(values: Sequence[str]) -> str | None:
-    return json.dumps(values) if values else None
+    filters = {name for name, value in given.items() if value is not None and value != ()}
+    if scope.as_of is None and not scope.include_superseded:
+        filters.add("current")
+    return {
+        "namespaces": json.dumps(list(namespaces)),
+        "kinds": json.dumps(scope.kinds),
+        "now": to_micros(scope.now),
+        "filters": frozenset(filters),
+        **{name: json.dumps(value) if isinstance(value, tuple) else value for name, value in given.items()},
+    }
 
 
 def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: bool) -> str:

@@ -29,6 +29,7 @@ CREATE TABLE session (
   started_at INTEGER NOT NULL,
   ended_at INTEGER,
   summary TEXT,
+  summary_extracted INTEGER NOT NULL DEFAULT 0,
   UNIQUE (namespace, id)
 ) STRICT;
 
@@ -53,6 +54,7 @@ CREATE TABLE memory (
   deleted_at INTEGER,
   expires_at INTEGER,
   superseded_by TEXT,
+  superseded_at INTEGER,
   valid_from INTEGER,
   valid_until INTEGER,
   created_at INTEGER NOT NULL,

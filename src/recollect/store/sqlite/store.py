@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -58,6 +59,10 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path | None, *, create: bool = True) -> None:
         self._connections = Connections(path, create=create)
+
+    @property
+    def read_only(self) -> bool:
+        return self._connections.read_only
 
     @cached_property
     def _arenas(self) -> Arenas:
@@ -169,7 +174,7 @@ class SqliteStore(Store):
         ]
 
     def keys_of(self, namespace: str, ids: Sequence[str]) -> list[int]:
-        return [row[0] for row in self._rows("to_forget", namespace=namespace, ids=json.dumps(list(ids)))]
+        return [row[0] for row in self._rows("keys_of", namespace=namespace, ids=json.dumps(list(ids)))]
 
     # writing
 
@@ -202,14 +207,15 @@ class SqliteStore(Store):
     def change(
         self,
         namespace: str,
-        record: Record,
+        id: str,
+        rewrite: Callable[[Memory], Record],
         *,
         generation: Generation | None,
         now: datetime,
         session: str | None,
     ) -> None:
         with self._connections.writing() as connection:
-            Writer(connection, namespace, now).change(record, generation, session)
+            Writer(connection, namespace, now).change(id, rewrite, generation, session)
 
     def supersede(self, namespace: str, old: str, new: str, at: datetime, now: datetime) -> None:
         with self._connections.writing() as connection:
@@ -251,6 +257,8 @@ class SqliteStore(Store):
         with self._connections.writing() as connection:
             writer = Writer(connection, namespace, now)
             receipt = writer.forget(self._which(connection, writer, which))
+            if which == "all":
+                receipt = replace(receipt, sessions=writer.forget_sessions())
         self._leave_no_trace(writer.number)
         return receipt
 
@@ -279,9 +287,9 @@ class SqliteStore(Store):
             self._arenas.forget(namespace)
         self._connections.checkpoint()
 
-    def save_session(self, session: Session, now: datetime) -> None:
+    def save_session(self, session: Session, now: datetime, *, extracted: bool = False) -> None:
         with self._connections.writing() as connection:
-            Writer(connection, session.namespace, now).save_session(session)
+            Writer(connection, session.namespace, now).save_session(session, extracted=extracted)
 
     # vectors
 
@@ -351,6 +359,11 @@ class SqliteStore(Store):
             upkeep.rebuild(connection, analyse, progress)
 
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
+        records = self._dump(namespace, vectors)
+        # In memory a reader keeps writers out, and who reads these may well write.
+        yield from records if self._connections.path else list(records)
+
+    def _dump(self, namespace: str, vectors: bool) -> Iterator[dict[str, Any]]:
         with self._connections.reading() as connection:
             found = search.Namespaces.read(connection, [namespace])
             if namespace in found:
@@ -359,9 +372,14 @@ class SqliteStore(Store):
     def undump(
         self, namespace: str, records: Iterable[Mapping[str, Any]], analyse: Analyser, now: datetime
     ) -> Mapping[str, int]:
-        with self._connections.writing() as connection:
-            undump = dump.Undump(Writer(connection, namespace, now), analyse)
-            for record in records:
-                undump.write(record)
-            undump.finish()
-            return undump.counts
+        """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
+        with dump.Spool.beside(self._connections.path) as spool:
+            for step in dump.Reader(analyse).steps(records):
+                with self._connections.translated():
+                    spool.add(step)
+            with self._connections.writing() as connection:
+                undump = dump.Undump(Writer(connection, namespace, now))
+                for step in spool:
+                    undump.write(step)
+                undump.finish()
+                return undump.counts

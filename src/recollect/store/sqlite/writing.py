@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
 from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
 from recollect.query.duplicates import is_near_duplicate
+from recollect.query.terms import terms_of
 from recollect.store.base import Added, Generation, Record, Text, Vector
+from recollect.store.sqlite import rows
 from recollect.store.sqlite.queries import Row, queries
 from recollect.store.text import analyse
-from recollect.times import micros_or_none, to_micros
-from recollect.types import Document, OnDuplicate, Receipt, Relation, Session, Usage
+from recollect.times import from_micros_or_none, micros_or_none, to_micros
+from recollect.types import Document, Memory, OnDuplicate, Receipt, Relation, Session, Usage
 
 REINFORCEMENT = 0.1
 
@@ -56,11 +59,12 @@ class Writer:
         if on_duplicate == "reinforce" and record.speaker is None and record.kind == "memory":
             same = self._run("same_text", hash=record.hash).fetchone()
             if same is not None:
-                return self._reinforce(record, same)
+                return self._reinforce(record, same, generation)
         key = self.insert(record)
         if record.vector is not None and generation is not None:
             self.set_vector(key, generation, record.hash, record.vector)
-        return Added(record.id, "added", self._link_near_duplicates(key, record))
+        embedded = record.vector is not None and generation is not None
+        return Added(record.id, "added", embedded, self._link_near_duplicates(key, record))
 
     def insert(self, record: Record, *, document: int | None = None) -> int:
         """The row alone; the triggers write its keyword entry."""
@@ -79,31 +83,43 @@ class Writer:
         """Whether an id is taken."""
         return bool(self._run("has_id", id=id).get)
 
-    def _reinforce(self, record: Record, same: Sequence[Any]) -> Added:
-        key, id, content, language, old_tags, old_files, metadata, importance = same
+    def _reinforce(self, record: Record, same: Sequence[Any], generation: int | None) -> Added:
+        """The same text again: what it brings is added, what it says anew counts, and it lives longer."""
+        key, id, content, language, old_tags, old_files, old_metadata = same
         tags = tuple(dict.fromkeys([*json.loads(old_tags), *record.tags]))
         files = tuple(dict.fromkeys([*json.loads(old_files), *record.files]))
         analysed = analyse(Text(key, self.number, content, None, language, tags, files, (), "memory", None))
+        metadata = json.loads(old_metadata) | json.loads(record.metadata)
         self._run(
             "merge",
-            number=key,
-            tags=_json(tags),
-            files=_json(files),
-            terms=analysed.terms,
-            metadata=json.dumps(json.loads(record.metadata) | json.loads(metadata), ensure_ascii=False),
-            importance=max(importance, record.importance),
+            **columns(record)
+            | {"tags": _json(tags), "files": _json(files), "terms": analysed.terms, "number": key}
+            | {"metadata": json.dumps(metadata, ensure_ascii=False)},
         )
         self.touch([key], REINFORCEMENT, uses=0)
         if record.session is not None:
             self.link([key], self.session(record.session, record.created_at), "reinforced")
-        return Added(id, "reinforced")
+        return Added(id, "reinforced", self._embed_late(key, generation, record))
+
+    def _embed_late(self, key: int, generation: int | None, record: Record) -> bool:
+        """A memory that waited for its vector gets the one that came with the same text."""
+        if generation is None:
+            return False
+        embedded = bool(self._run("has_vector", memory=key, generation=generation).get)
+        if not embedded and record.vector is not None:
+            self.set_vector(key, generation, record.hash, record.vector)
+        return embedded or record.vector is not None
 
     def _link_near_duplicates(self, key: int, record: Record) -> tuple[str, ...]:
         if not record.near_keys:
             return ()
         found = self._rows("similar_texts", keys=json.dumps(record.near_keys), itself=key)
-        terms = record.terms.split()
-        near = [(number, id) for number, id, text in found if is_near_duplicate(terms, text.split())]
+        terms = terms_of(record.content, record.language)
+        near = [
+            (number, id)
+            for number, id, content, language in found
+            if is_near_duplicate(terms, terms_of(content, language))
+        ]
         self.set_near_keys(key, record.near_keys)
         for number, _ in near:
             self._relate(key, number, "near_duplicate", "recollect", self._now)
@@ -111,19 +127,24 @@ class Writer:
 
     def set_near_keys(self, key: int, near_keys: Iterable[int]) -> None:
         """What near-duplicates of this memory will be found by."""
-        rows = [{"namespace": self.number, "key": near, "memory": key} for near in near_keys]
-        self._connection.executemany(queries()["add_near_key"], rows)
+        entries = [{"namespace": self.number, "key": near, "memory": key} for near in near_keys]
+        self._connection.executemany(queries()["add_near_key"], entries)
 
-    def change(self, record: Record, generation: Generation | None, session: str | None) -> None:
+    def change(
+        self, id: str, rewrite: Callable[[Memory], Record], generation: Generation | None, session: str | None
+    ) -> None:
         """Write a memory anew under its id; what was derived from the old text goes."""
-        key = self.keys([record.id])[0]
-        changed = self._run("hash_of", number=key).get != record.hash
+        key = self.keys([id])[0]
+        row = self._rows("present", number=key)[0]
+        present = replace(rows.memory(row), valid_until=from_micros_or_none(row[-1]))
+        record = rewrite(present)
+        said_anew = (record.content, record.speaker) != (present.content, present.speaker)
         self._learn_languages([record])
         self._run("change", number=key, **columns(record))
         if record.session is not None:
             number = self.session(record.session, record.created_at)
             self._run("move_to_session", number=key, session=number)
-        if changed:
+        if said_anew:
             self._remove_vectors([key])
             self._run("remove_near_keys", numbers=json.dumps([key]))
             self._run("remove_near_links", number=key)
@@ -188,7 +209,7 @@ class Writer:
             self._sessions[id] = self._run("session_number", id=id).get
         return self._sessions[id]
 
-    def save_session(self, session: Session) -> None:
+    def save_session(self, session: Session, *, extracted: bool = False) -> None:
         """Make a session, or write over it."""
         self._run(
             "save_session",
@@ -197,6 +218,7 @@ class Writer:
             ended_at=micros_or_none(session.ended_at),
             agent=session.agent,
             summary=session.summary,
+            extracted=int(extracted),
         )
         self._sessions[session.id] = self._run("session_number", id=session.id).get
 
@@ -229,25 +251,98 @@ class Writer:
         self._run("switch_generation", generation=number)
         return self._count("remove_other_generations", generation=number)
 
-    def restore_vector(self, id: str, generation: Generation, vector: Vector) -> bool:
-        """A vector from elsewhere; one that is there already is left alone."""
+    # restoring: what is there already is left alone
+
+    def restores_vectors(self) -> bool:
+        """Whether the namespace is still free to take over the generations of an export."""
+        return not self._run("undump_uses_vectors").get
+
+    def restore_generation(self, generation: Generation, *, use: bool) -> tuple[int, bool]:
+        """Its number, and whether that is new; one that the namespace is not to `use` is only made known."""
+        made = self._count(
+            "make_generation",
+            model=generation.model,
+            dimensions=generation.dimensions,
+            fingerprint=generation.fingerprint,
+        )
+        number: int = self._run("generation_number", fingerprint=generation.fingerprint).get
+        known = self._run("undump_dimensions", generation=number).get
+        if known != generation.dimensions:
+            raise InvalidInput(
+                f"The vectors of {generation.model} have {generation.dimensions} dimensions there and "
+                f"{known} here: export without vectors."
+            )
+        if use:
+            self.generation(generation)
+        return number, bool(made) or use
+
+    def restore_session(self, session: Session, *, extracted: bool = False) -> bool:
+        """A session as it was; says whether there was none of that id."""
+        made = self._count(
+            "undump_session",
+            id=session.id,
+            started_at=to_micros(session.started_at),
+            ended_at=micros_or_none(session.ended_at),
+            agent=session.agent,
+            summary=session.summary,
+            extracted=int(extracted),
+        )
+        self._sessions[session.id] = self._run("session_number", id=session.id).get
+        return bool(made)
+
+    def restore_document(self, document: Document, hash: bytes) -> int | None:
+        """The number of a document as it was; None when there is one of its name or id."""
+        made = self._count(
+            "undump_document",
+            id=document.id,
+            name=document.name,
+            title=document.title,
+            hash=hash,
+            created_at=to_micros(document.created_at),
+            updated_at=to_micros(document.updated_at),
+        )
+        return self._document_number(document.name) if made else None
+
+    def restore_relation(self, relation: Relation) -> bool:
+        """An edge as it was; says whether there was none."""
+        source, target = self.keys([relation.source, relation.target])
+        at = to_micros(relation.created_at)
+        return bool(
+            self._count(
+                "relate", source=source, target=target, type=relation.type, origin=relation.origin, at=at
+            )
+        )
+
+    def restore_vector(
+        self, id: str, generation: int, hash: bytes, vector: Vector
+    ) -> Literal["", "already there", "outdated"]:
+        """A vector from elsewhere, if the memory still says what it was made from; else why not."""
         key = self.keys([id])[0]
-        number = self.generation(generation)
-        if self._run("has_vector", memory=key, generation=number).get:
-            return False
-        self.set_vector(key, number, self._run("hash_of", number=key).get, vector)
-        return True
+        if self._run("hash_of", number=key).get != hash:
+            return "outdated"
+        if self._run("has_vector", memory=key, generation=generation).get:
+            return "already there"
+        self.set_vector(key, generation, hash, vector)
+        return ""
+
+    def restore_successor(self, old: str, new: str | None) -> None:
+        """What was superseded by `old`, which did not come along, is superseded by `new`, or holds again."""
+        self._run("undump_successor", old=old, new=new)
 
     def missing_successors(self) -> int:
         """How many memories are superseded by something that is not there."""
         return int(self._run("missing_successors").get)
 
-    def restore_link(self, session: str, id: str, usage: str, at: int) -> None:
-        """What a session did with a memory, as it was."""
-        key = self.keys([id])[0]
-        self._run("undump_link", session=self.session(session), memory=key, usage=usage, at=at)
+    def restore_link(self, session: str, id: str, usage: Usage, at: datetime) -> bool:
+        """What a session did with a memory, as it was; says whether that was not known."""
+        key, number = self.keys([id])[0], self.session(session)
+        return bool(self._count("undump_link", session=number, memory=key, usage=usage, at=to_micros(at)))
 
     # forgetting
+
+    def forget_sessions(self) -> int:
+        """Every session of the namespace, once its memories are gone."""
+        return self._count("remove_sessions")
 
     def all_keys(self, *, expired: bool) -> list[Row]:
         """Every memory of the namespace, deleted ones too; or those that have expired."""
@@ -256,7 +351,9 @@ class Writer:
     def forget(self, keys: Sequence[int], *, replaced: int | None = None) -> Receipt:
         """Remove memories and all that hangs on them, and documents that have no passage left."""
         numbers = json.dumps(list(keys))
-        self._run("reopen_predecessors", numbers=numbers)
+        while self._count("bypass", numbers=numbers):
+            pass  # once for each link of a chain that goes
+        self._run("clear_extracts", numbers=numbers)
         created: int = self._run("count_created", numbers=numbers).get
         return Receipt(
             session_links=created + self._count("remove_links", numbers=numbers),
@@ -355,6 +452,7 @@ def columns(record: Record) -> dict[str, Any]:
         "valid_from": micros_or_none(record.valid_from),
         "valid_until": micros_or_none(record.valid_until),
         "superseded_by": record.superseded_by,
+        "superseded_at": micros_or_none(record.superseded_at),
         "expires_at": micros_or_none(record.expires_at),
         "deleted_at": micros_or_none(record.deleted_at),
     }

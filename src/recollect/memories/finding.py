@@ -1,0 +1,257 @@
+"""Finding: recall and what is built on it, timelines, context for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Unpack, overload
+
+from recollect import assembling, checks, recalling
+from recollect.errors import InvalidInput
+from recollect.later import Use
+from recollect.memories.front import Front, Id
+from recollect.query.timeframe import parse_timeframe
+from recollect.times import moment, moment_or_none
+from recollect.types import (
+    FACTORS,
+    FUSIONS,
+    KINDS,
+    MODES,
+    SECTORS,
+    TIERS,
+    Context,
+    Filters,
+    Fusion,
+    Hit,
+    Memory,
+    Mode,
+    Names,
+    Preview,
+    Recall,
+    Scope,
+    Timeline,
+    TimeUsed,
+    When,
+)
+
+PREVIEW_LENGTH = 100
+WORTH_TELLING = 0.25
+"""What scores less than this share of the best hit is left out of a context or a story."""
+
+TimeGiven = str | tuple[When | None, When | None] | None
+
+
+class Finding(Front):
+    """What finds memories."""
+
+    def scope(self, **filters: Unpack[Filters]) -> Scope:
+        """Which memories may answer, checked; for `forget`."""
+        checks.known(filters, Filters.__annotations__, what="filter")
+        given: dict[str, Any] = dict(filters)
+        since, until = moment_or_none(given.get("since")), moment_or_none(given.get("until"))
+        checks.interval(since, until)
+        languages = checks.names(given.get("language"), what="A language")
+        return Scope(
+            namespaces=checks.names(given.get("namespace"), what="The namespace") or (self._namespace,),
+            now=self._now(),
+            sectors=checks.choices(given.get("sector"), SECTORS, what="sector"),
+            tiers=checks.choices(given.get("tier"), TIERS, what="tier"),
+            kinds=checks.choices(given.get("kind"), KINDS, what="kind") or ("memory",),
+            tags=checks.names(given.get("tags"), what="A tag"),
+            speakers=checks.names(given.get("speaker"), what="The speaker"),
+            sessions=checks.names(given.get("session"), what="The session"),
+            documents=checks.names(given.get("document"), what="The document"),
+            languages=tuple(code for name in languages if (code := checks.language(name))),
+            min_salience=checks.fraction(given.get("min_salience", 0.0), what="min_salience"),
+            since=since,
+            until=until,
+            as_of=None if given.get("as_of") is None else _end_of(given["as_of"]),
+            include_superseded=checks.flag(given.get("include_superseded", False), what="include_superseded"),
+        )
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: Mode = "hybrid",
+        fusion: Fusion = "mix",
+        weights: Mapping[str, float] | None = None,
+        threshold: float | None = None,
+        timeframe: TimeGiven = None,
+        include_documents: bool = False,
+        neighbours: int = 0,
+        prefilter_limit: int = 100,
+        rerank: Names = None,
+        expand: recalling.Expansion = (),
+        reinforce: bool = True,
+        **filters: Unpack[Filters],
+    ) -> Recall:
+        """The memories that answer best, each with its score, marks and reasons.
+
+        `filters` are those of `Filters`. A `timeframe` ("last week", or a pair of moments) is a filter; a
+        time that stands in the query is a boost. `threshold` is the least cosine that counts. `neighbours`
+        brings what was said that many places before and after. What is returned grows more salient, unless
+        `reinforce=False`; within a session it is linked as recalled either way.
+        """
+        options = recalling.checked(
+            mode=checks.choice(mode, MODES, what="mode"),
+            fusion=checks.choice(fusion, FUSIONS, what="fusion"),
+            limit=checks.limit(limit),
+            weights=weights,
+            threshold=threshold,
+            factors=checks.choices(rerank, FACTORS, what="factor to rerank by"),
+            neighbours=checks.limit(neighbours, what="neighbours", lowest=0, highest=20),
+            prefilter_limit=checks.limit(prefilter_limit, what="prefilter_limit", highest=10_000),
+            expansion=expand,
+        )
+        found, keys = self._recall(query, options, timeframe, filters, include_documents=include_documents)
+        self._note_use(found, keys, raised=checks.flag(reinforce, what="reinforce"))
+        return found
+
+    def _recall(
+        self,
+        query: str,
+        options: recalling.Options,
+        timeframe: TimeGiven,
+        filters: Filters,
+        *,
+        include_documents: bool,
+    ) -> tuple[Recall, list[int]]:
+        asked = checks.query(query)
+        given = self._given_time(timeframe, filters)
+        if include_documents:
+            filters.setdefault("kind", KINDS)
+        return recalling.recall(self._store, self._meaning, self.scope(**filters), asked, options, given)
+
+    def _given_time(self, timeframe: TimeGiven, filters: Filters) -> TimeUsed | None:
+        """The hard filter that the caller asked for, put among the filters."""
+        phrase = ""
+        if timeframe is not None:
+            if "since" in filters or "until" in filters:
+                raise InvalidInput("Give either a timeframe or since/until, not both.")
+            if isinstance(timeframe, str):
+                frame = parse_timeframe(timeframe, self._now())
+                phrase, filters["since"], filters["until"] = frame.phrase, frame.start, frame.end
+            elif isinstance(timeframe, tuple) and len(timeframe) == 2:
+                filters["since"], filters["until"] = timeframe
+            else:
+                raise InvalidInput('A timeframe is words such as "last week", or a pair of moments.')
+        since, until = moment_or_none(filters.get("since")), moment_or_none(filters.get("until"))
+        return TimeUsed(since, until, phrase, "given") if since or until else None
+
+    def _note_use(self, hits: Sequence[Hit], keys: Sequence[int], *, raised: bool) -> None:
+        if self._store.read_only or not (raised or self._session):
+            return
+        by_namespace: dict[str, list[int]] = {}
+        for hit, key in zip(hits, keys, strict=True):
+            by_namespace.setdefault(hit.memory.namespace, []).append(key)
+        for namespace, used in by_namespace.items():
+            session = self._session if namespace == self._namespace else None
+            self._later.note(Use(namespace, used, session, raised, self._now()))
+
+    def search_documents(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
+        """The passages of documents that answer best; options as in `recall`."""
+        return self.recall(query, limit=limit, **{**options, "kind": "passage"})
+
+    def context(self, query: str, max_tokens: int = 1000, **options: Any) -> Context:
+        """The best memories that fit a token budget, oldest first, dated and quoted as data for a prompt.
+
+        Only what is in it counts as recalled. Options as in `recall`.
+        """
+        checks.limit(max_tokens, what="max_tokens", lowest=50, highest=1_000_000)
+        raised = options.pop("reinforce", True)
+        found = self.recall(query, **{"limit": 50, **options, "reinforce": False})
+        worth = _worth_telling(found)
+        context = assembling.assemble(worth, max_tokens, self._count_tokens, found.notes)
+        taken = {memory.id for memory in context.memories}
+        used = [hit for hit in worth if hit.memory.id in taken]
+        keys = self._store.keys_of(self._namespace, [hit.memory.id for hit in used])
+        if len(keys) == len(used):
+            self._note_use(used, keys, raised=raised)
+        return context
+
+    def conversation_timeline(self, topic: str, limit: int = 50, **options: Any) -> list[Memory]:
+        """What was said about a topic, oldest first: how a decision came about."""
+        found = self.recall(topic, limit=limit, **{"include_superseded": True, **options})
+        told = (hit.memory for hit in _worth_telling(found))
+        return sorted(told, key=lambda memory: (memory.created_at, memory.id))
+
+    @overload
+    def timeline(self, anchor: Id, before: int = 5, after: int = 5) -> Timeline: ...
+    @overload
+    def timeline(
+        self,
+        anchor: None = None,
+        *,
+        timeframe: TimeGiven = None,
+        limit: int = 100,
+        **filters: Unpack[Filters],
+    ) -> list[Preview]: ...
+    def timeline(
+        self,
+        anchor: Id | None = None,
+        before: int = 5,
+        after: int = 5,
+        *,
+        timeframe: TimeGiven = None,
+        limit: int = 100,
+        **filters: Unpack[Filters],
+    ) -> Timeline | list[Preview]:
+        """What was remembered around a memory; or, without one, previews of what lies in an interval.
+
+        `timeframe` ("last week", or a pair of moments) and `filters` (since, until, …) are as in `recall`.
+        """
+        if anchor is not None:
+            return self._around(self.get(anchor), before, after)
+        self._given_time(timeframe, filters)
+        filters.setdefault("include_superseded", True)
+        return [
+            _preview(memory) for memory in self._store.in_scope(self.scope(**filters), checks.limit(limit))
+        ]
+
+    def _around(self, anchor: Memory, before: int, after: int) -> Timeline:
+        checks.limit(before, what="before", lowest=0)
+        checks.limit(after, what="after", lowest=0)
+        earlier, later = self._store.around(self._namespace, anchor, before, after, self._now())
+        ids = {memory.session for memory in (*earlier, anchor, *later) if memory.session}
+        sessions = self._store.sessions(self._namespace, ids=sorted(ids)) if ids else []
+        return Timeline(anchor, tuple(earlier), tuple(later), {session.id: session for session in sessions})
+
+
+def _worth_telling(found: Iterable[Hit]) -> list[Hit]:
+    hits = list(found)
+    return [hit for hit in hits if hit.score >= WORTH_TELLING * hits[0].score]
+
+
+def _end_of(as_of: When) -> datetime:
+    """A moment; for a date alone, the end of that day: what was believed on it."""
+    given = moment(as_of)
+    is_date = (
+        len(as_of.strip()) == len("2026-03-01") if isinstance(as_of, str) else not isinstance(as_of, datetime)
+    )
+    return given + timedelta(hours=23, minutes=59, seconds=59, microseconds=999_999) if is_date else given
+
+
+def _preview(memory: Memory) -> Preview:
+    return Preview(
+        memory.id,
+        memory.created_at,
+        memory.kind,
+        memory.sector,
+        memory.tags,
+        shortened(memory.summary or memory.content, PREVIEW_LENGTH),
+        memory.session,
+        memory.speaker,
+        memory.superseded_by is not None,
+    )
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text, on one line.
+
+    >>> shortened("one  two\\nthree", 9)
+    'one two …'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
