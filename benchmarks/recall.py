@@ -84,7 +84,7 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
     kept: dict[Any, Any] = {}
 
     def understand(text: str) -> recalling.Question:
-        return recalling.understand(text, scope.now, options, facts, None)
+        return recalling.understand(text, scope, options, facts, None)
 
     def vector(text: str) -> Any:
         return meaning.query(text, facts.values()).vector

@@ -351,12 +351,12 @@ def test_a_forked_child_uses_what_it_inherited(tmp_path: Path, busy: bool) -> No
         if busy:
             holding = threading.Event()
 
-            def slow() -> Any:
-                holding.set()
-                let_go.wait(60)
-                yield from ()
+            def write() -> None:
+                with memories._store._connections.writing():  # type: ignore[attr-defined]
+                    holding.set()
+                    let_go.wait(60)
 
-            threading.Thread(target=lambda: memories.import_records(slow())).start()
+            threading.Thread(target=write).start()
             holding.wait(60)
             threading.Timer(0.1, let_go.set).start()
 

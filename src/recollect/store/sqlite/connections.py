@@ -108,8 +108,8 @@ class Connections:
                 self._writer.set_busy_timeout(0)
                 try:
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                except apsw.BusyError:
-                    return
+                except (apsw.BusyError, apsw.FullError, apsw.IOError):
+                    return  # what was removed is committed; another checkpoint will fold it in
                 finally:
                     self._writer.set_busy_handler(_Waiting())
 
