@@ -95,7 +95,7 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
 
     def rank(text: str) -> object:
         fused = recalling.fuse_legs(kept[text], understand(text), options, scope.now)
-        kept[text, "ranked"] = score(fused, Rules("mix", scope.now))
+        kept[text, "ranked"] = score(fused, Rules("mix", scope.now), 10)
         return kept[text, "ranked"]
 
     return {
@@ -115,9 +115,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     arguments.add_argument("texts", nargs="?", type=Path)
     arguments.add_argument("--memories", type=int, default=10_000)
+    arguments.add_argument("--words", type=int, default=8, help="how many words of a text make a question")
     given = arguments.parse_args()
     texts = list(read(given.texts, given.memories) if given.texts else make(given.memories))
-    questions = [" ".join(text.text.split()[:8]) for text in texts[:: max(1, len(texts) // 200)]]
+    questions = [" ".join(text.text.split()[: given.words]) for text in texts[:: max(1, len(texts) // 200)]]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         with recollect.open(path, embedder=EMBEDDER) as memories:

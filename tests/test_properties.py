@@ -324,7 +324,7 @@ def legs(draw: st.DrawFn) -> Legs:
 
     keyword, semantic = candidates(0.0, 30.0), candidates(-1.0, 1.0)
     known = {c.key for c in semantic}
-    extra = [candidate(c.key, draw(st.floats(-1, 1))) for c in keyword if c.key not in known]
+    extra = {c.key: draw(st.floats(-1, 1)) for c in keyword if c.key not in known}
     return Legs(keyword, semantic, extra)
 
 

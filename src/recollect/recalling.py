@@ -70,8 +70,8 @@ def recall(
     fused = fuse_legs(legs, question, options, scope.now)
     if not fused and query.strip():
         fused = _last_resort(store, scope, question, options)
-    ranked = score(fused, rules)
-    winners = {item.candidate.key: (item, final) for item, final in ranked[: options.limit]}
+    ranked = score(fused, rules, options.limit)
+    winners = {item.candidate.key: (item, final) for item, final in ranked}
     loaded = store.load(list(winners), scope.now) if winners else {}
     keys = [key for key in winners if key in loaded]  # another process may have forgotten one meanwhile
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
@@ -153,7 +153,8 @@ def ask(
     semantic = [
         c for c in _best_of(found for found, _ in answers) if threshold is None or c.score >= threshold
     ]
-    return Legs(keyword, semantic, _best_of(extra for _, extra in answers), cut)
+    similarity = {key: score for _, extra in answers for key, score in extra.items()}
+    return Legs(keyword, semantic, similarity, cut)
 
 
 def _default_weights(language: str, known: Sequence[str]) -> Mapping[str, float]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from recollect.query.terms import KeywordQuery, analyse
 
 WIDTH = 200
-_LOOKED_AT = 20_000
+_LOOKED_AT = 5_000
 
 
 def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2) -> tuple[str, ...]:

@@ -36,4 +36,7 @@ def _borrowed(
     session, position = item.candidate.session, item.candidate.position
     if session is None or position is None:
         return 0.0
-    return sum(share * surplus.get((session, position + step), 0.0) for step, share in steps)
+    borrowed = 0.0
+    for step, share in steps:
+        borrowed += share * surplus.get((session, position + step), 0.0)
+    return borrowed

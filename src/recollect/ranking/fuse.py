@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
@@ -75,7 +75,7 @@ class Legs:
 
     keyword: Sequence[Candidate] = ()
     semantic: Sequence[Candidate] = ()
-    extra: Sequence[Candidate] = ()
+    extra: Mapping[int, float] = field(default_factory=dict)
     cut: bool = False
 
     def candidates(self) -> dict[int, Candidate]:
@@ -84,7 +84,7 @@ class Legs:
 
     def similarity(self) -> dict[int, float]:
         """The similarity of everyone who has one."""
-        return {candidate.key: candidate.score for candidate in (*self.extra, *self.semantic)}
+        return {**self.extra, **{candidate.key: candidate.score for candidate in self.semantic}}
 
 
 def rrf(
@@ -219,8 +219,8 @@ def _fused(legs: Legs, shares: Mapping[int, tuple[float, float]]) -> list[Fused]
     semantic = {c.key: (rank, c.score) for rank, c in enumerate(legs.semantic, 1)}
     if semantic:
         beyond = len(semantic) + 1
-        for candidate in legs.extra:
-            semantic.setdefault(candidate.key, (beyond, candidate.score))
+        for key, similarity in legs.extra.items():
+            semantic.setdefault(key, (beyond, similarity))
     fused = []
     for key, candidate in legs.candidates().items():
         by_words, by_meaning = shares[key]

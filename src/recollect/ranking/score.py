@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,6 +37,13 @@ class Rules:
             yield "superseded", SUPERSEDED
         if self.timeframe and self.timeframe.origin == "query" and not self._within(candidate.created_at):
             yield "timeframe", OUTSIDE_TIME
+
+    @property
+    def ceiling(self) -> float:
+        """What the multipliers can come to at the most."""
+        if self.factors:
+            return math.inf
+        return max(SECTOR_BOOST.values()) if self.fusion == "weighted" else 1.0
 
     def explained(self, candidate: Candidate) -> tuple[Multiplier, ...]:
         """The same, each with a note for people."""
@@ -72,10 +81,26 @@ class Rules:
         return min(1.0, max(0.0, final))
 
 
-def score(fused: Sequence[Fused], rules: Rules) -> list[tuple[Fused, float]]:
-    """Candidates with their final scores, best first; equal ones by age, newest first."""
-    scored = [(item, rules.apply(item)) for item in fused]
-    return sorted(scored, key=lambda pair: (pair[1], pair[0].candidate.created_at), reverse=True)
+def score(fused: Sequence[Fused], rules: Rules, limit: int) -> list[tuple[Fused, float]]:
+    """The best candidates with their final scores, best first; equal ones by age, newest first.
+
+    Nobody can score more than what the legs and neighbours gave times the highest multiplier, so most need
+    no scoring once `limit` others are known to be better.
+    """
+    ordered = sorted(fused, key=lambda item: -(item.base + item.lent))
+    scored: list[tuple[Fused, float]] = []
+    best: list[float] = []
+    for item in ordered:
+        if len(best) == limit and (item.base + item.lent) * rules.ceiling < best[0]:
+            break
+        final = rules.apply(item)
+        scored.append((item, final))
+        if len(best) < limit:
+            heapq.heappush(best, final)
+        else:
+            heapq.heappushpop(best, final)
+    scored.sort(key=lambda pair: (pair[1], pair[0].candidate.created_at), reverse=True)
+    return scored[:limit]
 
 
 def match_type(item: Fused) -> Match:

@@ -188,8 +188,8 @@ class Store(Protocol):
 
     def near(
         self, scope: Scope, generation: Generation, vector: Vector, limit: int, also: Iterable[int] = ()
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        """The nearest memories in scope, best first, and the similarity of `also` where they have one."""
+    ) -> tuple[list[Candidate], Mapping[int, float]]:
+        """The nearest memories in scope, best first; and the similarity of `also`, known to be in scope."""
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
         """Memories in scope that contain the text as it stands, newest first."""

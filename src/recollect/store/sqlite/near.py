@@ -26,36 +26,30 @@ def near(
     vector: Vector,
     limit: int,
     also: Iterable[int] = (),
-) -> tuple[list[Candidate], list[Candidate]]:
-    """By nearness, exactly.
+) -> tuple[list[Candidate], dict[int, float]]:
+    """By nearness, exactly; and the similarity of `also`, which are known to be in scope.
 
     The nearest few are checked against the scope first; only when too many of them were outside does the
     scope itself say which vectors to look at.
     """
     namespaces = Namespaces.read(connection, scope.namespaces)
     searched = [
-        arenas.similarities(connection, number, active, removed, vector)
-        for number, removed, facts, active in namespaces.values()
-        if active is not None and facts.generation == generation
+        arenas.similarities(connection, space.number, space.generation, space.removed, vector)
+        for space in namespaces.values()
+        if space.generation is not None and space.facts.generation == generation
     ]
     if not searched:
-        return [], []
+        return [], {}
     numbers, memories, scores = (np.concatenate(part) for part in zip(*searched, strict=True))
     parameters = rows.scope_parameters(scope, namespaces.numbers)
     shortlist = best(scores, limit + limit // 2) if limit else np.empty(0, np.intp)
-    wanted = set(also)
-    extra = np.flatnonzero(np.isin(memories, np.fromiter(wanted, np.int64)))
-    asked = np.concatenate([shortlist, extra[~np.isin(extra, shortlist)]])
-    allowed = _in_scope(connection, parameters, numbers, scores, asked)
-    ranked = [allowed[number] for number in numbers[shortlist].tolist() if number in allowed][:limit]
-    if len(ranked) < limit and len(shortlist) < len(scores):
-        in_scope = np.array(_vectors_in_scope(connection, parameters, namespaces), np.int64)
-        within = np.flatnonzero(np.isin(numbers, in_scope))
-        shortlist = within[best(scores[within], limit)]
-        ranked = list(_in_scope(connection, parameters, numbers, scores, shortlist).values())
-    known = {candidate.key for candidate in ranked}
-    others = [c for c in allowed.values() if c.key in wanted and c.key not in known]
-    return ranked, others
+    found = _in_scope(connection, parameters, numbers, scores, shortlist, limit)
+    if len(found) < limit and len(shortlist) < len(scores):
+        allowed = np.array(_vectors_in_scope(connection, parameters, generation), np.int64)
+        within = np.flatnonzero(np.isin(numbers, allowed))
+        found = _in_scope(connection, parameters, numbers, scores, within[best(scores[within], limit)], limit)
+    asked = np.flatnonzero(np.isin(memories, np.fromiter(also, np.int64)))
+    return found, dict(zip(memories[asked].tolist(), scores[asked].tolist(), strict=True))
 
 
 def _in_scope(
@@ -64,19 +58,19 @@ def _in_scope(
     numbers: NDArray[np.int64],
     scores: Vector,
     positions: NDArray[np.intp],
-) -> dict[int, Candidate]:
+    limit: int,
+) -> list[Candidate]:
     """Those of the vectors at these positions whose memories are in scope, in the order given."""
     if not len(positions):
-        return {}
+        return []
     score_of = dict(zip(numbers[positions].tolist(), scores[positions].tolist(), strict=True))
-    found = run(connection, "near", **parameters, vectors=json.dumps(list(score_of)))
-    return {row[0]: rows.candidate(row[1:], score_of[row[0]]) for row in found}
+    found = run(connection, "near", **parameters, vectors=json.dumps(list(score_of)), limit=limit)
+    return [rows.candidate(row[1:], score_of[row[0]]) for row in found]
 
 
 def _vectors_in_scope(
-    connection: apsw.Connection, parameters: dict[str, Any], namespaces: Namespaces
+    connection: apsw.Connection, parameters: dict[str, Any], generation: Generation
 ) -> list[int]:
-    active = next(number for _, _, _, number in namespaces.values() if number is not None)
-    found = run(connection, "vectors_in_scope", **parameters, generation=active)
+    found = run(connection, "vectors_in_scope", **parameters, fingerprint=generation.fingerprint)
     numbers: list[int] = json.loads(found[0][0])
     return numbers

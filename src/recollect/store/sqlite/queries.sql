@@ -78,7 +78,7 @@ memory m JOIN namespace n ON n.number = m.namespace
 LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
 
 -- namespaces -- What must be known of these namespaces before they are searched.
-SELECT n.name, n.number, n.languages, n.removed_vectors,
+SELECT n.name, n.number, n.languages, n.removed_vectors, (SELECT max(number) FROM namespace),
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM namespace n
 LEFT JOIN generation a ON a.number = n.generation
@@ -116,11 +116,12 @@ SELECT v.number, {candidate}
 FROM json_each(:vectors) wanted
 CROSS JOIN vector v ON v.number = wanted.value
 CROSS JOIN memory m ON m.number = v.memory
-WHERE {scope} ORDER BY wanted.key
+WHERE {scope} ORDER BY wanted.key LIMIT :limit
 
 -- vectors_in_scope -- The vectors of all live memories in scope, for when the nearest few were out of it.
 SELECT json_group_array(v.number) FROM memory m
-JOIN vector v ON v.memory = m.number AND v.generation = :generation
+JOIN vector v ON v.memory = m.number
+  AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint)
 WHERE {scope}
 
 -- load -- The winners, with their session, what superseded them, and how many relations they have.

@@ -43,7 +43,7 @@ def scope_parameters(scope: Scope, namespaces: Iterable[int]) -> dict[str, Any]:
 
 
 def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: bool) -> str:
-    """The FTS5 query: in these namespaces, any of the words; all of the phrases when `strict`.
+    """The FTS5 query: in these namespaces (or all), any of the words; all of the phrases when `strict`.
 
     Every term is quoted, so that no text can be read as an operator.
 
@@ -65,7 +65,7 @@ def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: 
     if strict and phrases:
         wanted = f"{' AND '.join(phrases)} AND ({wanted})"
     scope = " OR ".join(f'"n{number}"' for number in namespaces)
-    return f"(scope : {scope}) AND (terms : ({wanted}))"
+    return f"(scope : {scope}) AND (terms : ({wanted}))" if scope else f"terms : ({wanted})"
 
 
 def candidate(row: Row, score: float) -> Candidate:

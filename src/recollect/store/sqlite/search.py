@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -20,29 +20,42 @@ LONGEST_SUBSTRING = 5_000
 """SQLite refuses patterns of more than 50,000 bytes."""
 
 
-class Namespaces(dict[str, tuple[int, int, NamespaceFacts, int | None]]):
-    """The namespaces of a scope that exist: number, vectors removed so far, facts, generation number."""
+class Namespace(NamedTuple):
+    """A namespace of a scope, with what readers must know of it."""
+
+    number: int
+    removed: int
+    facts: NamespaceFacts
+    generation: int | None
+
+
+class Namespaces(dict[str, Namespace]):
+    """The namespaces of a scope that exist. `alone`: the store has no other."""
+
+    alone = False
 
     @classmethod
     def read(cls, connection: apsw.Connection, names: Sequence[str]) -> Namespaces:
         """One statement, whatever the number of names."""
         found = cls()
         for row in run(connection, "namespaces", names=json.dumps(list(names))):
-            name, number, languages, removed, *generations = row
-            active, following = _generation(generations[:4]), _generation(generations[4:])
-            facts = NamespaceFacts(tuple(languages.split()), active, following)
-            found[name] = (number, removed, facts, generations[0])
+            name, number, languages, removed, newest, *generations = row
+            facts = NamespaceFacts(
+                tuple(languages.split()), _generation(generations[:4]), _generation(generations[4:])
+            )
+            found[name] = Namespace(number, removed, facts, generations[0])
+            found.alone = newest == 1
         return found
 
     @property
     def numbers(self) -> list[int]:
         """What the rows call them."""
-        return [number for number, _, _, _ in self.values()]
+        return [space.number for space in self.values()]
 
 
-def _generation(row: Sequence[object]) -> Generation | None:
+def _generation(row: Sequence[Any]) -> Generation | None:
     number, model, dimensions, fingerprint = row
-    return None if number is None else Generation(str(model), int(str(dimensions)), str(fingerprint))
+    return None if number is None else Generation(model, dimensions, fingerprint)
 
 
 def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
@@ -52,7 +65,8 @@ def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit:
         return []
     parameters = rows.scope_parameters(scope, namespaces.numbers)
     for strict in (True, False) if query.phrases else (False,):
-        expression = rows.match_expression(query, namespaces.numbers, strict=strict)
+        named = [] if namespaces.alone else namespaces.numbers
+        expression = rows.match_expression(query, named, strict=strict)
         found = _match(connection, parameters | {"match": expression}, limit)
         if found:
             return found
@@ -64,9 +78,9 @@ def _match(connection: apsw.Connection, parameters: dict[str, Any], limit: int) 
     memory with the words looked at. Exact either way."""
     reach = limit + limit // 2
     best = run(connection, "match_best", **parameters, reach=reach)
-    inside = [rows.candidate(row[2:], row[1]) for row in best if row[0]]
+    inside = [row for row in best if row[0]]
     if len(inside) >= limit or len(best) < reach:
-        return inside[:limit]
+        return [rows.candidate(row[2:], row[1]) for row in inside[:limit]]
     return [rows.candidate(row[1:], row[0]) for row in run(connection, "match", **parameters, limit=limit)]
 
 

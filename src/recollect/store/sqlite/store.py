@@ -77,7 +77,7 @@ class SqliteStore(Store):
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
         with self._connections.reading() as connection:
             found = search.Namespaces.read(connection, namespaces)
-            return {name: facts for name, (_, _, facts, _) in found.items()}
+            return {name: space.facts for name, space in found.items()}
 
     def match(self, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
         with self._connections.reading() as connection:
@@ -85,7 +85,7 @@ class SqliteStore(Store):
 
     def near(
         self, scope: Scope, generation: Generation, vector: Vector, limit: int, also: Iterable[int] = ()
-    ) -> tuple[list[Candidate], list[Candidate]]:
+    ) -> tuple[list[Candidate], Mapping[int, float]]:
         from recollect.store.sqlite.near import near
 
         with self._connections.reading() as connection:
@@ -367,7 +367,7 @@ class SqliteStore(Store):
         with self._connections.reading() as connection:
             found = search.Namespaces.read(connection, [namespace])
             if namespace in found:
-                yield from dump.dump(connection, found[namespace][0], vectors=vectors)
+                yield from dump.dump(connection, found[namespace].number, vectors=vectors)
 
     def undump(
         self, namespace: str, records: Iterable[Mapping[str, Any]], analyse: Analyser, now: datetime
