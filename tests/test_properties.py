@@ -23,6 +23,7 @@ from recollect.query.languages import STEMMERS, detect
 from recollect.query.terms import parse_query, terms_of
 from recollect.ranking import fuse
 from recollect.ranking.fuse import Legs, rrf
+from recollect.ranking.score import Rules
 from recollect.store.base import Candidate
 from recollect.types import FUSIONS, MODES, SECTORS, Fusion, Mode, Sector
 
@@ -339,13 +340,14 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
     assume(semantic + keyword > 0)
     two = {"semantic": semantic, "keyword": keyword}
     everyone = set(found.candidates())
-    for fused in (
-        fuse.mix(found, two),
-        fuse.by_rank(found, two),
-        fuse.weighted(found, two | {"salience": salience, "recency": recency}, NOW),
+    four = two | {"salience": salience, "recency": recency}
+    for rules, fused in (
+        (Rules("mix", NOW), fuse.mix(found, two)),
+        (Rules("rrf", NOW), fuse.by_rank(found, two)),
+        (Rules("weighted", NOW), fuse.weighted(found, four, NOW)),
     ):
         assert {item.candidate.key for item in fused} == everyone
-        assert all(0.0 <= item.base <= 1.0 for item in fused)
+        assert all(0.0 <= rules.apply(item) <= 1.0 for item in fused)
         assert all(math.isfinite(item.base) for item in fused)
         for item in fused:
             assert (item.keyword is not None) == (item.candidate.key in {c.key for c in found.keyword})

@@ -114,6 +114,11 @@ def query(value: object) -> str:
     return _SURROGATE.sub("\ufffd", value)
 
 
+def queries(values: object) -> tuple[str, ...]:
+    """Any strings; one alone may be given as a string."""
+    return tuple(query(value) for value in _several(values, "A term to expand by"))
+
+
 def choice(value: object, allowed: Sequence[Choice], *, what: str) -> Choice:
     """One of a few words."""
     for known in allowed:

@@ -248,7 +248,7 @@ def checked(
     if threshold is not None:
         checks.fraction(threshold, what="threshold", lowest=-1.0)
     if not callable(expansion):
-        expansion = checks.names(expansion, what="A term to expand by")
+        expansion = checks.queries(expansion)
     known = {"mix": fuse.MIX_WEIGHTS, "rrf": fuse.RRF_WEIGHTS, "weighted": fuse.WEIGHTED_WEIGHTS}
     if given["fusion"] in known:
         checks.weights(weights, known[given["fusion"]])
