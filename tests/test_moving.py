@@ -15,7 +15,7 @@ import pytest
 
 import recollect
 from recollect import Draft, InvalidInput, Memories, NotFound, StoreError
-from recollect.store.sqlite import dump
+from recollect.store.sqlite import undump
 from tests.conftest import Clock, OpenMemories
 
 Dumped = dict[str, Any]
@@ -452,7 +452,7 @@ def test_many_records_lie_in_a_file_beside_the_store(
 ) -> None:
     good = everything(memories)
     memories.close()
-    monkeypatch.setattr(dump, "_IN_MEMORY", 100)
+    monkeypatch.setattr(undump, "_IN_MEMORY", 100)
     with recollect.open(tmp_path / "memory.db", namespace="copy", embedder="hash") as copy:
         copy.import_records(good)
         assert exported(copy) == good
@@ -466,6 +466,6 @@ def test_a_full_disk_is_the_store_s_trouble(memories: Memories, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     good = everything(memories)
-    monkeypatch.setattr(dump.Spool, "add", full)
+    monkeypatch.setattr(undump.Spool, "add", full)
     with pytest.raises(StoreError, match="No space left"):
         memories.in_namespace("copy").import_records(good)

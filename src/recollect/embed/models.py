@@ -36,6 +36,18 @@ class Model:
         return self.folder / name
 
 
+class InstalledEmbedder:
+    """What every embedder of an installed model says of itself."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.name = model.name
+        self.dimensions = model.dimensions
+        self.fingerprint = model.fingerprint
+        self.query_prefix = model.query_prefix
+        self.languages = model.languages
+
+
 def installed_models() -> dict[str, str]:
     """The names of the installed models, each with the package that holds its files."""
     return {entry.name: entry.value for entry in entry_points(group=GROUP)}

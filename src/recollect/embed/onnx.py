@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.models import Model
+from recollect.embed.models import InstalledEmbedder, Model
 from recollect.embed.wordpiece import WordPieces
 from recollect.errors import EmbedderFailed, EmbedderMissing
 
@@ -28,16 +28,8 @@ _sessions: dict[tuple[str, int], Any] = {}
 _vocabularies: dict[str, WordPieces] = {}
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(InstalledEmbedder):
     """Runs an installed model. Weights load at the first ``embed`` and are shared by the process."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.name = model.name
-        self.dimensions = model.dimensions
-        self.fingerprint = model.fingerprint
-        self.query_prefix = model.query_prefix
-        self.languages = model.languages
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order: a few texts one after the other, many side by side."""

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.models import Model
+from recollect.embed.models import InstalledEmbedder, Model
 from recollect.embed.wordpiece import WordPieces
 from recollect.errors import EmbedderFailed
 
@@ -26,16 +26,8 @@ class _Table:
     scales: NDArray[np.float32]
 
 
-class StaticEmbedder:
+class StaticEmbedder(InstalledEmbedder):
     """The weighted mean of a text's word pieces. The table loads at the first ``embed``."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.name = model.name
-        self.dimensions = model.dimensions
-        self.fingerprint = model.fingerprint
-        self.query_prefix = model.query_prefix
-        self.languages = model.languages
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order."""

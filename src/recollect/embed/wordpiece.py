@@ -6,6 +6,7 @@ Text is data: "[SEP]" written in a text is three words, never the separator toke
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unicodedata import combining, normalize
@@ -22,7 +23,7 @@ _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 _ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 
 
-class _Characters(dict[int, str]):
+class _Characters(dict[int, str], ABC):
     """A table for ``str.translate`` that works out each character when it is first met."""
 
     def __missing__(self, code: int) -> str:
@@ -31,8 +32,9 @@ class _Characters(dict[int, str]):
             self[code] = replacement
         return replacement
 
+    @abstractmethod
     def replacement(self, code: int) -> str:
-        raise NotImplementedError
+        """What this character becomes."""
 
 
 class _Cleaned(_Characters):

@@ -26,7 +26,7 @@ from recollect.store.base import (
     Store,
     Vector,
 )
-from recollect.store.sqlite import dump, rows, search, upkeep
+from recollect.store.sqlite import dump, dumped, rows, search, undump, upkeep
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.queries import Row, run
 from recollect.store.sqlite.writing import Writer
@@ -373,13 +373,13 @@ class SqliteStore(Store):
         self, namespace: str, records: Iterable[Mapping[str, Any]], analyse: Analyser, now: datetime
     ) -> Mapping[str, int]:
         """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
-        with dump.Spool.beside(self._connections.path) as spool:
-            for step in dump.Reader(analyse).steps(records):
+        with undump.Spool.beside(self._connections.path) as spool:
+            for step in dumped.Reader(analyse).steps(records):
                 with self._connections.translated():
                     spool.add(step)
             with self._connections.writing() as connection:
-                undump = dump.Undump(Writer(connection, namespace, now))
+                writer = undump.Undump(undump.Restorer(connection, namespace, now))
                 for step in spool:
-                    undump.write(step)
-                undump.finish()
-                return undump.counts
+                    writer.write(step)
+                writer.finish()
+                return writer.counts

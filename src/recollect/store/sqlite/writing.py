@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import apsw
 
@@ -211,15 +211,7 @@ class Writer:
 
     def save_session(self, session: Session, *, extracted: bool = False) -> None:
         """Make a session, or write over it."""
-        self._run(
-            "save_session",
-            id=session.id,
-            started_at=to_micros(session.started_at),
-            ended_at=micros_or_none(session.ended_at),
-            agent=session.agent,
-            summary=session.summary,
-            extracted=int(extracted),
-        )
+        self._run("save_session", **session_values(session, extracted=extracted))
         self._sessions[session.id] = self._run("session_number", id=session.id).get
 
     def link(self, keys: Sequence[int], session: int, usage: Usage) -> None:
@@ -230,12 +222,7 @@ class Writer:
 
     def generation(self, generation: Generation) -> int:
         """Its number. The first of a namespace is searched at once, a further one when it is complete."""
-        self._run(
-            "make_generation",
-            model=generation.model,
-            dimensions=generation.dimensions,
-            fingerprint=generation.fingerprint,
-        )
+        self._run("make_generation", **asdict(generation))
         number: int = self._run("generation_number", fingerprint=generation.fingerprint).get
         self._run("use_generation", generation=number)
         return number
@@ -250,93 +237,6 @@ class Writer:
         number = self.generation(generation)
         self._run("switch_generation", generation=number)
         return self._count("remove_other_generations", generation=number)
-
-    # restoring: what is there already is left alone
-
-    def restores_vectors(self) -> bool:
-        """Whether the namespace is still free to take over the generations of an export."""
-        return not self._run("undump_uses_vectors").get
-
-    def restore_generation(self, generation: Generation, *, use: bool) -> tuple[int, bool]:
-        """Its number, and whether that is new; one that the namespace is not to `use` is only made known."""
-        made = self._count(
-            "make_generation",
-            model=generation.model,
-            dimensions=generation.dimensions,
-            fingerprint=generation.fingerprint,
-        )
-        number: int = self._run("generation_number", fingerprint=generation.fingerprint).get
-        known = self._run("undump_dimensions", generation=number).get
-        if known != generation.dimensions:
-            raise InvalidInput(
-                f"The vectors of {generation.model} have {generation.dimensions} dimensions there and "
-                f"{known} here: export without vectors."
-            )
-        if use:
-            self.generation(generation)
-        return number, bool(made) or use
-
-    def restore_session(self, session: Session, *, extracted: bool = False) -> bool:
-        """A session as it was; says whether there was none of that id."""
-        made = self._count(
-            "undump_session",
-            id=session.id,
-            started_at=to_micros(session.started_at),
-            ended_at=micros_or_none(session.ended_at),
-            agent=session.agent,
-            summary=session.summary,
-            extracted=int(extracted),
-        )
-        self._sessions[session.id] = self._run("session_number", id=session.id).get
-        return bool(made)
-
-    def restore_document(self, document: Document, hash: bytes) -> int | None:
-        """The number of a document as it was; None when there is one of its name or id."""
-        made = self._count(
-            "undump_document",
-            id=document.id,
-            name=document.name,
-            title=document.title,
-            hash=hash,
-            created_at=to_micros(document.created_at),
-            updated_at=to_micros(document.updated_at),
-        )
-        return self._document_number(document.name) if made else None
-
-    def restore_relation(self, relation: Relation) -> bool:
-        """An edge as it was; says whether there was none."""
-        source, target = self.keys([relation.source, relation.target])
-        at = to_micros(relation.created_at)
-        return bool(
-            self._count(
-                "relate", source=source, target=target, type=relation.type, origin=relation.origin, at=at
-            )
-        )
-
-    def restore_vector(
-        self, id: str, generation: int, hash: bytes, vector: Vector
-    ) -> Literal["", "already there", "outdated"]:
-        """A vector from elsewhere, if the memory still says what it was made from; else why not."""
-        key = self.keys([id])[0]
-        if self._run("hash_of", number=key).get != hash:
-            return "outdated"
-        if self._run("has_vector", memory=key, generation=generation).get:
-            return "already there"
-        self.set_vector(key, generation, hash, vector)
-        return ""
-
-    def restore_successor(self, old: str, new: str | None) -> None:
-        """What was superseded by `old`, which did not come along, is superseded by `new`, or holds again."""
-        self._run("undump_successor", old=old, new=new)
-
-    def missing_successors(self) -> int:
-        """How many memories are superseded by something that is not there."""
-        return int(self._run("missing_successors").get)
-
-    def restore_link(self, session: str, id: str, usage: Usage, at: datetime) -> bool:
-        """What a session did with a memory, as it was; says whether that was not known."""
-        key, number = self.keys([id])[0], self.session(session)
-        return bool(self._count("undump_link", session=number, memory=key, usage=usage, at=to_micros(at)))
 
     # forgetting
 
@@ -374,15 +274,7 @@ class Writer:
 
     def document(self, document: Document, hash: bytes) -> int:
         """Make a document, or write over the one with its name; its number."""
-        self._run(
-            "save_document",
-            id=document.id,
-            name=document.name,
-            title=document.title,
-            hash=hash,
-            created_at=to_micros(document.created_at),
-            updated_at=to_micros(document.updated_at),
-        )
+        self._run("save_document", **document_values(document, hash))
         return self._document_number(document.name)
 
     def _document_number(self, name: str) -> int:
@@ -416,6 +308,30 @@ class Writer:
         if not languages <= self._languages:
             self._languages |= languages
             self._run("learn_languages", languages=" ".join(sorted(self._languages)))
+
+
+def session_values(session: Session, *, extracted: bool) -> dict[str, Any]:
+    """A session's columns."""
+    return {
+        "id": session.id,
+        "started_at": to_micros(session.started_at),
+        "ended_at": micros_or_none(session.ended_at),
+        "agent": session.agent,
+        "summary": session.summary,
+        "extracted": int(extracted),
+    }
+
+
+def document_values(document: Document, hash: bytes) -> dict[str, Any]:
+    """A document's columns."""
+    return {
+        "id": document.id,
+        "name": document.name,
+        "title": document.title,
+        "hash": hash,
+        "created_at": to_micros(document.created_at),
+        "updated_at": to_micros(document.updated_at),
+    }
 
 
 def _json(values: Iterable[str]) -> str:
