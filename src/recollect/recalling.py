@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect import checks
 from recollect.errors import InvalidInput
-from recollect.meaning import Meaning
+from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
 from recollect.query.languages import detect, is_latin
 from recollect.query.strategy import choose_mode
@@ -126,35 +126,43 @@ def ask(
     """The candidates of each leg. A leg that can't answer is made up for by the other, with a note."""
     if not question.searched.strip():
         return Legs()
-    depth = max(DEPTH, options.limit)
-    vector = None
+    vector = QueryVector()
     if question.mode != "keyword":
         vector = meaning.query(question.searched, facts.values())
-        if vector.note:
-            question.notes.append(vector.note)
+        question.weights = _default_weights(question.language, vector.languages)
+        question.notes += [vector.note] if vector.note else []
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
-        question.weights = _default_weights(question.language, vector.languages)
     scopes = [scope, *_inside_the_time(scope, question.timeframe)]
-    keyword: list[Candidate] = []
-    cut = False
+    legs = Legs()
     if question.mode != "semantic":
-        reach = options.prefilter_limit if options.fusion == "rerank" else depth
+        reach = options.prefilter_limit if options.fusion == "rerank" else max(DEPTH, options.limit)
         keyword = _best_of(store.match(each, question.keywords, reach) for each in scopes)
-        cut = len(keyword) >= reach
-    if vector is None or vector.vector is None or vector.generation is None:
-        return Legs(keyword, cut=cut)
-    reach = 0 if options.fusion == "rerank" and question.mode != "semantic" else depth
-    also = [candidate.key for candidate in keyword]
-    answers = [store.near(each, vector.generation, vector.vector, reach, also) for each in scopes]
-    threshold = options.threshold
-    if threshold is None and options.fusion == "fallback":
-        threshold = fuse.FALLBACK_THRESHOLD
-    semantic = [
-        c for c in _best_of(found for found, _ in answers) if threshold is None or c.score >= threshold
-    ]
+        legs = Legs(keyword, cut=len(keyword) >= reach)
+    return _with_semantic(store, scopes, vector, question, options, legs)
+
+
+def _with_semantic(
+    store: Store,
+    scopes: Sequence[Scope],
+    asked: QueryVector,
+    question: Question,
+    options: Options,
+    legs: Legs,
+) -> Legs:
+    """The keyword leg with the semantic one beside it, where the question has a vector."""
+    if asked.vector is None or asked.generation is None:
+        return legs
+    reorders_only = options.fusion == "rerank" and question.mode != "semantic"
+    depth = 0 if reorders_only else max(DEPTH, options.limit)
+    also = [candidate.key for candidate in legs.keyword]
+    answers = [store.near(each, asked.generation, asked.vector, depth, also) for each in scopes]
+    least = options.threshold
+    if least is None and options.fusion == "fallback":
+        least = fuse.FALLBACK_THRESHOLD
+    semantic = [c for c in _best_of(found for found, _ in answers) if least is None or c.score >= least]
     similarity = {key: score for _, extra in answers for key, score in extra.items()}
-    return Legs(keyword, semantic, similarity, cut)
+    return Legs(legs.keyword, semantic, similarity, legs.cut)
 
 
 def _default_weights(language: str, known: Sequence[str]) -> Mapping[str, float]:
