@@ -415,6 +415,7 @@ if os.getuid() == 0:  # whom permissions do not bind: be nobody, after everythin
         memories.remember("The harbour opens at six", tags=["a"])
         memories.recall("harbour")
         memories.doctor(rebuild=True)
+    import urllib.parse
     os.setgid(65534)
     os.setuid(65534)
 try:
