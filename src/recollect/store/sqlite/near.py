@@ -42,7 +42,7 @@ def near(
         return [], {}
     numbers, memories, scores = (np.concatenate(part) for part in zip(*searched, strict=True))
     parameters = rows.scope_parameters(scope, namespaces.numbers)
-    shortlist = best(scores, limit + limit // 2) if limit else np.empty(0, np.intp)
+    shortlist = best(scores, limit + limit // 4) if limit else np.empty(0, np.intp)
     found = _in_scope(connection, parameters, numbers, scores, shortlist, limit)
     if len(found) < limit and len(shortlist) < len(scores):
         allowed = np.array(_vectors_in_scope(connection, parameters, generation), np.int64)

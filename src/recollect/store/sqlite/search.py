@@ -76,7 +76,7 @@ def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit:
 def _match(connection: apsw.Connection, parameters: dict[str, Any], limit: int) -> list[Candidate]:
     """The best few are checked against the scope first; only when too many of them were outside is every
     memory with the words looked at. Exact either way."""
-    reach = limit + limit // 2
+    reach = limit + limit // 4
     best = run(connection, "match_best", **parameters, reach=reach)
     inside = [row for row in best if row[0]]
     if len(inside) >= limit or len(best) < reach:
