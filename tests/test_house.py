@@ -16,6 +16,7 @@ from recollect.store import migrate
 from recollect.store.sqlite.queries import queries, statement
 
 SQLITE = Path(recollect.__file__).parent / "store" / "sqlite"
+DATA = Path(__file__).parent / "data"
 HEAVY = ("numpy", "apsw", "onnxruntime", "click", "rich", "Stemmer", "uuid_utils", "recollect.memories")
 
 
@@ -157,3 +158,17 @@ class TestConfig:
         with pytest.raises(StoreError, match="no store at"):
             recollect.open(tmp_path / "typo.db", create=False)
         assert not (tmp_path / "typo.db").exists()
+
+
+@pytest.mark.parametrize("version", [1])
+def test_a_store_that_an_earlier_version_wrote_is_read_and_written(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes((DATA / f"store-{version}.db").read_bytes())
+    with recollect.open(path, namespace="proj1") as memories:
+        assert [hit.memory.id for hit in memories.recall("which port", limit=1)] == ["port-9090"]
+        assert memories.recall("缓存", mode="keyword")[0].memory.id == "cache"
+        assert memories.get("port-8080").superseded_by == "port-9090"
+        assert memories.session("kickoff").summary == "Ports and walruses"
+        assert memories.search_documents("feed the walrus")[0].memory.document == "guide.md"
+        assert memories.doctor() == []
+        assert memories.remember("The API listens on port 7070").embedded
