@@ -13,6 +13,7 @@ import pytest
 import recollect
 from recollect.doors.cli import render
 from recollect.doors.cli.why import explained
+from recollect.types import Filters
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -64,8 +65,8 @@ def test_what_is_said_of_recall_is_all_there_is() -> None:
     described = README[README.index("`recall` takes") :].partition("\n\n")[0]
     for name in ("mode", "fusion", "weights", "threshold", "neighbours", "rerank", "expand", "reinforce"):
         assert f"`{name}=" in described
-    for name in recollect.Memories.scope.__kwdefaults__ or {}:
-        assert name == "kinds" or f"`{name}`" in described, name
+    for name in Filters.__annotations__:
+        assert f"`{name}`" in described, name
 
 
 def test_the_settings_are_those_there_are() -> None:
