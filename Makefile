@@ -26,7 +26,7 @@ $(VENV)/tested: $(VENV)/installed
 	$(PIP) -e '.[test]'
 	@touch $@
 
-demo: $(VENV)/installed  ## fill a small store and ask it eight questions, offline
+demo: $(VENV)/installed  ## fill a small store and ask it ten questions, offline
 	@$(BIN)/recollect demo
 
 test: lint types unit  ## everything that must hold: ruff, mypy --strict, all tests

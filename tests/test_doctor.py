@@ -81,4 +81,4 @@ def test_stats_count_what_is_there(memories: Memories) -> None:
     assert (stats.superseded, stats.deleted, stats.relations) == (1, 1, 1)
     assert stats.embedder == "hash"
     assert stats.bytes > 0
-    assert memories.namespaces() == {"proj1": 5}
+    assert memories.namespaces() == {"proj1": 4}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -238,3 +239,12 @@ def test_damaged_weights_say_what_to_do(name: str, tmp_path: Path) -> None:
     embedder = onnx.OnnxEmbedder(damaged) if name == "arctic-s" else static.StaticEmbedder(damaged)
     with pytest.raises(EmbedderFailed, match=f"pip install --force-reinstall recollect-{name}"):
         embedder.embed(["text"])
+
+
+def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
+    """onnxruntime keeps what it means to send in the home folder; there must be nothing."""
+    code = "from recollect.embed.base import find_embedder; find_embedder('arctic-s').embed(['hello'])"
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], env=environment | home, check=True)
+    assert list(tmp_path.rglob("*")) == []

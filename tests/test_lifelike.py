@@ -177,6 +177,13 @@ class TestUse:
         memories.stats()
         assert (memories.get(short).access_count, memories.get(long).access_count) == (1, 0)
 
+    def test_a_context_across_namespaces_counts_in_each(self, memories: Memories) -> None:
+        other = memories.in_namespace("other")
+        ids = [space.remember(f"walrus {space.namespace}").id for space in (memories, other)]
+        memories.context("walrus", namespace=["proj1", "other"])
+        memories.stats()
+        assert [memories.get(ids[0]).access_count, other.get(ids[1]).access_count] == [1, 1]
+
     def test_a_recall_in_a_session_is_linked_even_if_nothing_is_raised(self, memories: Memories) -> None:
         id = memories.remember("The lease runs", importance=0.5).id
         memories.in_session("s9").recall("lease", reinforce=False)
@@ -261,3 +268,41 @@ class TestHandiness:
         assert why.base == pytest.approx(parts)
         assert [part.name for part in why.added] == ["salience", "recency"]
         assert hit.score == pytest.approx(why.base * np.prod([each.value for each in why.multipliers]))
+
+
+class TestOrder:
+    """What saturates must not turn the order round."""
+
+    @pytest.fixture
+    def memories(self, open_memories: OpenMemories) -> Memories:
+        memories = open_memories()
+        filler = [f"filler number {n} about nothing at all" for n in range(200)]
+        memories.remember_many(filler)
+        memories.remember("pool pool timeout timeout 503", created_at=NOON - timedelta(days=9))
+        memories.remember("pool timeout, then something else entirely", created_at=NOON - timedelta(days=5))
+        memories.remember("a pool in the garden of the hotel", created_at=NOON - timedelta(days=1))
+        return memories
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"fusion": "fallback", "threshold": 1.0},
+            {"fusion": "rerank", "mode": "keyword"},
+            {"fusion": "weighted", "weights": {"keyword": 50, "salience": 0, "recency": 0}},
+            {"fusion": "rrf", "mode": "keyword"},
+        ],
+    )
+    def test_the_best_by_words_comes_first(self, memories: Memories, options: dict[str, Any]) -> None:
+        found = contents(memories, "pool timeout 503", **options)
+        assert found[0] == "pool pool timeout timeout 503"
+        assert found.index("pool timeout, then something else entirely") < found.index(
+            "a pool in the garden of the hotel"
+        )
+
+    def test_factors_reorder_only_what_answers(self, memories: Memories) -> None:
+        plain = set(contents(memories, "pool timeout 503", limit=3))
+        assert set(contents(memories, "pool timeout 503", limit=3, rerank="recency")) == plain
+
+    def test_a_word_that_nobody_used_is_said_to_be_unknown(self, memories: Memories) -> None:
+        assert "any of these words" in memories.recall("xylophone").notes[0]
+        assert memories.recall("pool").notes == ()

@@ -23,7 +23,7 @@ from recollect.query.languages import STEMMERS, detect
 from recollect.query.terms import parse_query, terms_of
 from recollect.ranking import fuse
 from recollect.ranking.fuse import Legs, rrf
-from recollect.ranking.score import Rules
+from recollect.ranking.score import Rules, score
 from recollect.store.base import Candidate
 from recollect.types import FUSIONS, MODES, SECTORS, Fusion, Mode, Sector
 
@@ -264,8 +264,8 @@ RANKINGS = st.lists(st.lists(st.integers(0, 12), max_size=10, unique=True), min_
 def test_rrf_is_the_sum_over_the_lists_and_the_best_comes_first(lists: list[list[int]]) -> None:
     scores = rrf(lists)
     assert set(scores) == set(itertools.chain(*lists))
-    for key, score in scores.items():
-        assert math.isclose(score, sum(1 / (61 + ranks.index(key)) for ranks in lists if key in ranks))
+    for key, value in scores.items():
+        assert math.isclose(value, sum(1 / (61 + ranks.index(key)) for ranks in lists if key in ranks))
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
 
 
@@ -347,7 +347,7 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
         (Rules("weighted", NOW), fuse.weighted(found, four, NOW)),
     ):
         assert {item.candidate.key for item in fused} == everyone
-        assert all(0.0 <= rules.apply(item) <= 1.0 for item in fused)
+        assert all(0.0 <= final <= 1.0 for _, final in score(fused, rules, max(1, len(fused))))
         assert all(math.isfinite(item.base) for item in fused)
         for item in fused:
             assert (item.keyword is not None) == (item.candidate.key in {c.key for c in found.keyword})

@@ -9,6 +9,7 @@ import pytest
 from recollect import Memories, Recall
 from recollect.ranking.fuse import WEIGHTED_WEIGHTS, Legs, rrf, weighted
 from recollect.ranking.score import Rules
+from recollect.ranking.score import score as score_of
 from recollect.store.base import Candidate
 from recollect.types import Sector
 
@@ -169,7 +170,7 @@ class TestAcceptance:
             found = Candidate(1, bm25, None, None, created, 0.5, sector, 0.5, superseded)
             legs = Legs([found], [found._replace(score=cosine)])
             (fused,) = weighted(legs, WEIGHTED_WEIGHTS, NOON)
-            return Rules("weighted", NOON).apply(fused)
+            return score_of([fused], Rules("weighted", NOON), 1)[0][1]
 
         plain = 0.4 * 0.8 + 0.25 * 0.6 + 0.2 * 0.5 + 0.15 * 1
         assert score("procedural") == pytest.approx(plain)

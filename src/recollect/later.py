@@ -21,7 +21,7 @@ class Use(NamedTuple):
     """Memories of one namespace that a recall returned, and the session it happened in."""
 
     namespace: str
-    keys: Sequence[int]
+    ids: Sequence[str]
     session: str | None
     raised: bool
     at: datetime
@@ -34,7 +34,7 @@ class Marks(NamedTuple):
     session: str | None
     raised: bool
     at: datetime
-    times: Counter[int]
+    times: Counter[str]
 
 
 class Later:
@@ -101,7 +101,7 @@ def _together(uses: Sequence[Use]) -> list[Marks]:
     for use in uses:
         groups[use.namespace, use.session, use.raised].append(use)
     return [
-        Marks(*kind, max(use.at for use in group), Counter(key for use in group for key in use.keys))
+        Marks(*kind, max(use.at for use in group), Counter(id for use in group for id in use.ids))
         for kind, group in groups.items()
     ]
 

@@ -61,8 +61,8 @@ class Question:
 
 def recall(
     store: Store, meaning: Meaning, scope: Scope, query: str, options: Options, given: TimeUsed | None
-) -> tuple[Recall, list[int]]:
-    """The hits for a question, best first, and their keys; a constant number of statements."""
+) -> Recall:
+    """The hits for a question, best first; a constant number of statements."""
     facts = store.facts(scope.namespaces)
     question = understand(query, scope, options, facts, given)
     rules = Rules(options.fusion, scope.now, question.timeframe, options.factors)
@@ -76,7 +76,7 @@ def recall(
     keys = [key for key in winners if key in loaded]  # another process may have forgotten one meanwhile
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
     hits = [_hit(*winners[key], loaded[key], around.get(key, ()), question, rules) for key in keys]
-    result = Recall(
+    return Recall(
         hits,
         query=query,
         mode=question.mode,
@@ -84,7 +84,6 @@ def recall(
         timeframe=question.timeframe,
         notes=tuple(question.notes),
     )
-    return result, keys
 
 
 def understand(
@@ -161,6 +160,8 @@ def _with_semantic(
     if least is None and options.fusion == "fallback":
         least = fuse.FALLBACK_THRESHOLD
     semantic = [c for c in _best_of(found for found, _ in answers) if least is None or c.score >= least]
+    if semantic and not legs.keyword and question.keywords and question.mode != "semantic":
+        question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
     similarity = {key: score for _, extra in answers for key, score in extra.items()}
     return Legs(legs.keyword, semantic, similarity, legs.cut)
 
@@ -196,7 +197,7 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
         return fuse.by_rank(legs, checks.weights(options.weights, fuse.RRF_WEIGHTS))
     if fusion == "weighted":
         return fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS), now)
-    if fusion == "rerank" and legs.keyword:
+    if fusion == "rerank" and legs.extra:
         return fuse.reranked(legs)
     if fusion == "fallback":
         return fuse.first_answer(legs)

@@ -306,7 +306,9 @@ class Successor:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that answers, how well (0..1, comparable within one recall), and why.
+    """A memory that answers, how well, and why.
+
+    The score (0..1) compares the hits of one recall; it is no probability that the hit is right.
 
     `highlights` are HTML: the text is escaped, and `<mark>` is the only element in it.
     """

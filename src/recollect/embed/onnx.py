@@ -100,6 +100,8 @@ def _session(model: Model, threads: int) -> Any:
 
 
 def _load(model: Model, threads: int) -> Any:
+    # onnxruntime reports on the machine to its maker unless this is set before it is first imported.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
     except ImportError as error:

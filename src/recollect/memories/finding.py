@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Unpack, overload
 
@@ -90,9 +90,9 @@ class Finding(Front):
         """The memories that answer best, each with its score, marks and reasons.
 
         `filters` are those of `Filters`. A `timeframe` ("last week", or a pair of moments) is a filter; a
-        time that stands in the query is a boost. `threshold` is the least cosine that counts. `neighbours`
-        brings what was said that many places before and after. What is returned grows more salient, unless
-        `reinforce=False`; within a session it is linked as recalled either way.
+        time that stands in the query is a boost. `threshold` is the least cosine of the semantic leg.
+        `neighbours` brings what was said that many places before and after. What is returned grows more
+        salient, unless `reinforce=False`; within a session it is linked as recalled either way.
         """
         options = recalling.checked(
             mode=checks.choice(mode, MODES, what="mode"),
@@ -105,8 +105,8 @@ class Finding(Front):
             prefilter_limit=checks.limit(prefilter_limit, what="prefilter_limit", highest=10_000),
             expansion=expand,
         )
-        found, keys = self._recall(query, options, timeframe, filters, include_documents=include_documents)
-        self._note_use(found, keys, raised=checks.flag(reinforce, what="reinforce"))
+        found = self._recall(query, options, timeframe, filters, include_documents=include_documents)
+        self._note_use(found, raised=checks.flag(reinforce, what="reinforce"))
         return found
 
     def _recall(
@@ -117,7 +117,7 @@ class Finding(Front):
         filters: Filters,
         *,
         include_documents: bool,
-    ) -> tuple[Recall, list[int]]:
+    ) -> Recall:
         asked = checks.query(query)
         given = self._given_time(timeframe, filters)
         if include_documents:
@@ -140,12 +140,12 @@ class Finding(Front):
         since, until = moment_or_none(filters.get("since")), moment_or_none(filters.get("until"))
         return TimeUsed(since, until, phrase, "given") if since or until else None
 
-    def _note_use(self, hits: Sequence[Hit], keys: Sequence[int], *, raised: bool) -> None:
+    def _note_use(self, hits: Iterable[Hit], *, raised: bool) -> None:
         if self._store.read_only or not (raised or self._session):
             return
-        by_namespace: dict[str, list[int]] = {}
-        for hit, key in zip(hits, keys, strict=True):
-            by_namespace.setdefault(hit.memory.namespace, []).append(key)
+        by_namespace: dict[str, list[str]] = {}
+        for hit in hits:
+            by_namespace.setdefault(hit.memory.namespace, []).append(hit.memory.id)
         for namespace, used in by_namespace.items():
             session = self._session if namespace == self._namespace else None
             self._later.note(Use(namespace, used, session, raised, self._now()))
@@ -164,11 +164,10 @@ class Finding(Front):
         found = self.recall(query, **{"limit": 50, **options, "reinforce": False})
         worth = _worth_telling(found)
         context = assembling.assemble(worth, max_tokens, self._count_tokens, found.notes)
-        taken = {memory.id for memory in context.memories}
-        used = [hit for hit in worth if hit.memory.id in taken]
-        keys = self._store.keys_of(self._namespace, [hit.memory.id for hit in used])
-        if len(keys) == len(used):
-            self._note_use(used, keys, raised=raised)
+        taken = {(memory.namespace, memory.id) for memory in context.memories}
+        self._note_use(
+            [hit for hit in worth if (hit.memory.namespace, hit.memory.id) in taken], raised=raised
+        )
         return context
 
     def conversation_timeline(self, topic: str, limit: int = 50, **options: Any) -> list[Memory]:

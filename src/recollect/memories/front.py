@@ -91,7 +91,9 @@ class Front:
         for times in sorted(set(marks.times.values())):
             self._store.touch(
                 marks.namespace,
-                [key for key, count in marks.times.items() if count == times],
+                self._store.keys_of(
+                    marks.namespace, [id for id, count in marks.times.items() if count == times]
+                ),
                 RECALL_REINFORCEMENT * times if marks.raised else 0.0,
                 marks.at,
                 session=marks.session,

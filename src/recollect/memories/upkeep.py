@@ -82,7 +82,7 @@ class Upkeep(Front):
         pending = self._store.count_pending(self._namespace, active) if active else 0
         notes = []
         if pending:
-            notes.append(f"{pending:,} memories wait for a vector: run recollect reembed.")
+            notes.append(f"Without a vector so far: {pending:,}. Run recollect reembed.")
         if facts and facts.next_generation:
             notes.append(f"Vectors of {facts.next_generation.model} are being made: run recollect reembed.")
         return Stats(

@@ -209,7 +209,7 @@ def first_answer(legs: Legs) -> list[Fused]:
     if legs.semantic:
         shares = {c.key: (0.0, min(1.0, max(0.0, c.score))) for c in legs.semantic}
         return _fused(Legs((), legs.semantic), shares)
-    shares = {c.key: (min(1.0, abs(c.score) / 10), 0.0) for c in legs.keyword}
+    shares = {key: (share, 0.0) for key, share in share_of_keyword(legs).items()}
     return _fused(Legs(legs.keyword), shares)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,8 +40,6 @@ class Rules:
     @property
     def ceiling(self) -> float:
         """What the multipliers can come to at the most."""
-        if self.factors:
-            return math.inf
         return max(SECTOR_BOOST.values()) if self.fusion == "weighted" else 1.0
 
     def explained(self, candidate: Candidate) -> tuple[Multiplier, ...]:
@@ -70,37 +67,53 @@ class Rules:
         assert time is not None
         return (time.start is None or time.start <= moment) and (time.end is None or moment < time.end)
 
-    def apply(self, item: Fused) -> float:
-        """The final score of one candidate, within 0..1."""
-        final = item.base + item.lent
-        if self.factors:
-            values = self.factor_values(item)
-            final = sum(factor.value for factor in values) / len(values)
-        for _, value in self.multipliers(item.candidate):
-            final *= value
-        return min(1.0, max(0.0, final))
+    def value(self, item: Fused) -> float:
+        """What a candidate comes to, before it is reordered by factors."""
+        value = item.base + item.lent
+        for _, multiplier in self.multipliers(item.candidate):
+            value *= multiplier
+        return value
+
+    def reordered(self, item: Fused) -> float:
+        """The mean of the factors that were asked for, times the multipliers."""
+        value = sum(factor.value for factor in self.factor_values(item)) / len(self.factors)
+        for _, multiplier in self.multipliers(item.candidate):
+            value *= multiplier
+        return value
+
+
+Place = tuple[float, int, datetime]
 
 
 def score(fused: Sequence[Fused], rules: Rules, limit: int) -> list[tuple[Fused, float]]:
-    """The best candidates with their final scores, best first; equal ones by age, newest first.
+    """The best candidates with their final scores (0..1), best first.
 
-    Nobody can score more than what the legs and neighbours gave times the highest multiplier, so most need
-    no scoring once `limit` others are known to be better.
+    Equal ones go by their better rank in a leg, then by age. Nobody can come to more than what the legs and
+    neighbours gave times the highest multiplier, so most need no scoring once `limit` others are better.
+    Factors reorder those that would have been returned without them.
     """
     ordered = sorted(fused, key=lambda item: -(item.base + item.lent))
-    scored: list[tuple[Fused, float]] = []
     best: list[float] = []
+    scored: list[tuple[Place, Fused]] = []
     for item in ordered:
         if len(best) == limit and (item.base + item.lent) * rules.ceiling < best[0]:
             break
-        final = rules.apply(item)
-        scored.append((item, final))
-        if len(best) < limit:
-            heapq.heappush(best, final)
-        else:
-            heapq.heappushpop(best, final)
-    scored.sort(key=lambda pair: (pair[1], pair[0].candidate.created_at), reverse=True)
-    return scored[:limit]
+        value = rules.value(item)
+        scored.append((_place(item, value), item))
+        heapq.heappush(best, value) if len(best) < limit else heapq.heappushpop(best, value)
+    winners = _first(scored, limit)
+    if rules.factors:
+        winners = _first([(_place(item, rules.reordered(item)), item) for _, item in winners], limit)
+    return [(item, min(1.0, max(0.0, place[0]))) for place, item in winners]
+
+
+def _place(item: Fused, value: float) -> Place:
+    ranks = [leg.rank for leg in (item.keyword, item.semantic) if leg is not None]
+    return value, -min(ranks, default=0), item.candidate.created_at
+
+
+def _first(scored: list[tuple[Place, Fused]], limit: int) -> list[tuple[Place, Fused]]:
+    return sorted(scored, key=lambda pair: pair[0], reverse=True)[:limit]
 
 
 def match_type(item: Fused) -> Match:

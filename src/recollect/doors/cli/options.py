@@ -56,7 +56,12 @@ _RECALL = (
         callback=lambda _c, _p, given: pairs(given, number) or None,
         help="What a part counts in the fusion: semantic, keyword, salience or recency.",
     ),
-    click.option("--threshold", type=float, metavar="X", help="Leave out what is less similar (-1 to 1)."),
+    click.option(
+        "--threshold",
+        type=float,
+        metavar="X",
+        help="The least cosine (-1 to 1) of what is found by meaning alone.",
+    ),
     click.option("--prefilter-limit", type=int, metavar="N", help="How many words find for fusion=rerank."),
     click.option("--rerank", type=click.Choice(FACTORS), multiple=True, help="Reorder by this factor."),
     click.option("--expand", multiple=True, metavar="TERM", help="Search this word too."),

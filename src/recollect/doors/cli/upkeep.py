@@ -158,7 +158,7 @@ def path(door: Door) -> None:
 
 @command()
 def demo(door: Door) -> None:
-    """Fill a small store with a project's history and ask it about eight questions.
+    """Fill a small store with a project's history and ask it ten questions.
 
     It works in a store of its own, offline, and leaves yours alone.
 

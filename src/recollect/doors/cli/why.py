@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from recollect.doors.cli import render
-from recollect.types import Hit, Leg, Recall
+from recollect.types import Hit, Leg, Multiplier, Recall
 
 
 def explained(found: Recall) -> Iterator[str]:
-    """How the search was done, and a row for each hit: what each leg said, what was lent, what multiplied."""
+    """How the search was done, and a row for each hit: every number that its score is made of."""
+    added = _names(each for hit in found for each in hit.why.added)
+    factors = _names(each for hit in found for each in hit.why.factors)
+    multipliers = _names(each for hit in found for each in hit.why.multipliers)
+    start = "the mean of the factors (=)" if factors else "(base + lent)"
     yield ""
     yield f"mode {found.mode}, fusion {found.fusion}{_time(found)}"
-    yield "each leg gives a rank (#), a raw score and a share; score = (base + lent) × each multiplier"
+    yield f"each leg gives a rank (#), a raw score and a share; score = {start} × each multiplier"
     yield ""
-    names = list(dict.fromkeys(each.name for hit in found for each in hit.why.multipliers))
     headers = [
-        "#", "keyword #", "raw", "share", "semantic #", "raw", "share", "base", "lent",
-        *(f"× {name}" for name in names), "score", "because",
+        "#", "keyword #", "raw", "share", "semantic #", "raw", "share", *(f"+ {name}" for name in added),
+        "base", "lent", *(f"= {name}" for name in factors), *(f"× {name}" for name in multipliers),
+        "score", "because",
     ]  # fmt: skip
-    rows = [[str(rank), *_row(hit, names)] for rank, hit in enumerate(found, 1)]
+    rows = [[str(rank), *_row(hit, added, factors, multipliers)] for rank, hit in enumerate(found, 1)]
     yield from render.table(headers, rows, right=range(len(headers) - 1))
 
 
-def _row(hit: Hit, names: list[str]) -> list[str]:
+def _names(each: Iterable[Multiplier]) -> list[str]:
+    return list(dict.fromkeys(part.name for part in each))
+
+
+def _row(hit: Hit, added: list[str], factors: list[str], multipliers: list[str]) -> list[str]:
     why = hit.why
-    multipliers = {each.name: each for each in why.multipliers}
     because = [f"{hit.match} match", *(each.note for each in why.multipliers if each.note)]
     return [
         *_leg(why.keyword),
         *_leg(why.semantic),
+        *_values(why.added, added),
         f"{why.base:.3f}",
         f"{why.lent:.3f}" if why.lent else "–",
-        *(f"{multipliers[name].value:.3f}" if name in multipliers else "–" for name in names),
+        *_values(why.factors, factors),
+        *_values(why.multipliers, multipliers),
         f"{hit.score:.3f}",
         "; ".join(because),
     ]
+
+
+def _values(parts: Iterable[Multiplier], names: list[str]) -> list[str]:
+    by_name = {part.name: f"{part.value:.3f}" for part in parts}
+    return [by_name.get(name, "–") for name in names]
 
 
 def _leg(leg: Leg | None) -> list[str]:

@@ -290,7 +290,8 @@ SELECT m.sector, m.language, count(*) FROM memory m JOIN namespace n ON n.number
 WHERE n.name = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1, 2
 
 -- namespace_names -- Every namespace of the store and how many live memories it has (administration).
-SELECT n.name, (SELECT count(*) FROM memory m WHERE m.namespace = n.number AND m.deleted_at IS NULL)
+SELECT n.name, (
+  SELECT count(*) FROM memory m WHERE m.namespace = n.number AND m.kind = 'memory' AND m.deleted_at IS NULL)
 FROM namespace n ORDER BY n.name
 
 -- make_namespace -- A namespace comes to be when it is first written to.
