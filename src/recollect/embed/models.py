@@ -62,7 +62,10 @@ def find_model(name: str) -> Model:
     """The installed model of this name; EmbedderMissing when there is none."""
     folder = _folder(name)
     if folder is None:
-        raise EmbedderMissing(f"the model {name} is not installed: pip install recollect-{name}")
+        raise EmbedderMissing(
+            f"the model {name} is not installed: pip install recollect-{name}, "
+            f"or in a clone pip install ./models/recollect-{name}"
+        )
     return read_manifest(folder)
 
 
