@@ -5,16 +5,17 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
+from weakref import WeakSet
 
 from recollect.errors import RecollectError
 from recollect.forks import mind_forks
 
 _log = logging.getLogger("recollect")
+_living: WeakSet[Later] = WeakSet()
 
 
 class Use(NamedTuple):
@@ -47,7 +48,7 @@ class Later:
         self._asked = self._done = 0
         self._running = False
         mind_forks(self)
-        atexit.register(_finish, weakref.ref(self))
+        _living.add(self)
 
     def before_fork(self) -> None:
         """The store that the work is for waits for whoever writes."""
@@ -86,7 +87,7 @@ class Later:
                     self._mark(marks)
             except RecollectError as error:
                 _log.warning("What was recalled could not be marked as used: %s", error)
-            except BaseException:
+            except BaseException:  # a fault of ours: nobody may wait for this thread in vain
                 with self._changed:
                     self._running = False
                     self._changed.notify_all()
@@ -106,7 +107,8 @@ def _together(uses: Sequence[Use]) -> list[Marks]:
     ]
 
 
-def _finish(later: weakref.ref[Later]) -> None:
-    waiting = later()
-    if waiting is not None:
-        waiting.finish(patience=5.0)
+@atexit.register
+def _finish() -> None:
+    """What a program leaves behind without closing its stores is still marked."""
+    for later in list(_living):
+        later.finish(patience=5.0)

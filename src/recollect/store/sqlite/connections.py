@@ -238,9 +238,8 @@ class Connections:
 
     def _version(self, connection: apsw.Connection) -> int:
         has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
-        application = connection.pragma(
-            "application_id"
-        )  # asked last: whoever makes tables sets it with them
+        # Asked last, because whoever makes the tables sets it with them.
+        application = connection.pragma("application_id")
         if application != APPLICATION_ID and has_tables:
             raise NotAStore(f"{self.path} is a database of another program: name another file, or a new one.")
         return int(connection.pragma("user_version"))

@@ -29,6 +29,8 @@ def near(
 ) -> tuple[list[Candidate], dict[int, float]]:
     """By nearness, exactly; and the similarity of `also`, which are known to be in scope.
 
+    (Of `also`, one whose text another process has just changed may still be judged by its old vector.)
+
     The nearest few are checked against the scope first; only when too many of them were outside does the
     scope itself say which vectors to look at.
     """

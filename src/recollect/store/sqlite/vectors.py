@@ -91,8 +91,9 @@ class Arenas:
         """Vector numbers, their memories and their cosine with `vector`, for all of a namespace."""
         with self._lock:
             arena = self._current(connection, namespace, generation, removed, len(vector))
-        if arena is not None:
-            numbers, memories, matrix = arena.view()
+            held = arena.view() if arena is not None else None  # before another thread appends to it
+        if held is not None:
+            numbers, memories, matrix = held
             return numbers, memories, matrix @ vector
         parts = [
             (numbers, memories, matrix @ vector)
