@@ -304,3 +304,8 @@ def test_the_demo_is_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "recollect.demo", demo)
     assert cli.out("demo") == "shown, color False\n"
     assert "no --json" in cli.error("demo", "--json")
+
+
+def test_a_slip_of_the_hand_is_told_what_was_meant(cli: Cli) -> None:
+    assert "No such command 'serach'. Did you mean 'search'?" in cli.error("serach", "x")
+    assert cli.error("frobnicate").endswith("No such command 'frobnicate'.")

@@ -76,6 +76,18 @@ class Program(Group):
         found: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was named; for a slip of the hand, the one that was meant."""
+        if args and args[0] not in _MODULE_OF and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            meant = get_close_matches(args[0], _MODULE_OF, 1)
+            hint = f" Did you mean {meant[0]!r}?" if meant else ""
+            ctx.fail(f"No such command {one_line(args[0])!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from what is known here."""
         for title, commands in COMMANDS.items():

@@ -152,7 +152,7 @@ def snippet(hit: Hit) -> str:
     """The piece of the text that answers, on one line, its matched words in bold."""
     if not hit.highlights:
         return one_line(hit.memory.summary or hit.memory.content, SNIPPET)
-    pieces = re.split(r"(<mark>.*?</mark>)", " … ".join(hit.highlights), flags=re.DOTALL)
+    pieces = re.split(r"(<mark>.*?</mark>)", " ".join(hit.highlights), flags=re.DOTALL)
     return " ".join("".join(_marked(piece) for piece in pieces).split())
 
 
