@@ -28,6 +28,7 @@ from recollect.embed.base import find_embedder
 from recollect.meaning import Meaning, generation_of
 from recollect.ranking.score import Rules, score
 from recollect.recalling import Options
+from recollect.store.base import Nearness, Words
 from recollect.store.sqlite.store import SqliteStore
 from recollect.types import MODES
 
@@ -100,8 +101,10 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
 
     return {
         "understand the question": understand,
-        "match: FTS5": lambda text: store.match(scope, understand(text).keywords, 100),
-        "near: exact cosine": lambda text: store.near(scope, generation, vector(text), 100),
+        "match: FTS5": lambda text: store.search([scope], Words(understand(text).keywords, 100), None),
+        "near: exact cosine": lambda text: store.search(
+            [scope], None, Nearness(generation, vector(text), 100)
+        ),
         "both legs": ask,
         "fuse, lend, score": rank,
         "load ten winners": lambda text: store.load(

@@ -13,7 +13,7 @@ import recollect
 from recollect import config
 from recollect.errors import ConfigError, RecollectError, StoreError
 from recollect.store import migrate
-from recollect.store.sqlite.queries import queries, statement
+from recollect.store.statements import queries, statement
 
 SQLITE = Path(recollect.__file__).parent / "store" / "sqlite"
 DATA = Path(__file__).parent / "data"
@@ -91,17 +91,17 @@ class AnyValue(dict[str, int]):
 
 
 def test_every_query_is_used_and_valid() -> None:
-    source = "".join(path.read_text() for path in SQLITE.glob("*.py"))
+    source = "".join(path.read_text() for path in SQLITE.parent.rglob("*.py"))
     used_in_sql = (SQLITE / "queries.sql").read_text()
     connection = apsw.Connection("")
     connection.execute((SQLITE / "schema.sql").read_text())
-    for name in queries():
-        assert (
-            f'"{name}"' in source or f"{{{name}}}" in used_in_sql or name.startswith(("dump_", "filter_"))
-        ), name
+    known = queries("recollect.store.sqlite")
+    composed = ("dump_", "filter_", "check_", "mend_")
+    for name in known:
+        assert f'"{name}"' in source or f"{{{name}}}" in used_in_sql or name.startswith(composed), name
         if f"{{{name}}}" not in used_in_sql and not name.startswith("filter_"):
-            every = frozenset(name.removeprefix("filter_") for name in queries() if "filter_" in name)
-            connection.execute(f"EXPLAIN {statement(name, every)}", AnyValue())
+            every = frozenset(name.removeprefix("filter_") for name in known if "filter_" in name)
+            connection.execute(f"EXPLAIN {statement('recollect.store.sqlite', name, every)}", AnyValue())
 
 
 class TestConfig:

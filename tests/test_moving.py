@@ -15,7 +15,7 @@ import pytest
 
 import recollect
 from recollect import Draft, InvalidInput, Memories, NotFound, StoreError
-from recollect.store.sqlite import undump
+from recollect.store import undump
 from tests.conftest import Clock, OpenMemories
 
 Dumped = dict[str, Any]

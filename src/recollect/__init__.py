@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         StoreTooNew,
+        StoreUnreachable,
     )
     from recollect.memories import Memories
     from recollect.opening import open
@@ -74,6 +75,7 @@ _HOMES = {
         "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
         "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NotAStore", "NotFound", "RecollectError",
         "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull", "StoreReadOnly", "StoreTooNew",
+        "StoreUnreachable",
     ),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -116,6 +118,7 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreTooNew",
+    "StoreUnreachable",
     "Successor",
     "TimeUsed",
     "Timeline",

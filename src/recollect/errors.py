@@ -16,6 +16,7 @@
     │   ├── StoreFull
     │   ├── StoreBusy
     │   ├── StoreDamaged
+    │   ├── StoreUnreachable           the database server does not answer
     │   └── StoreClosed
     └── EmbedderError                  vectors can't be had now; rows are kept all the same
         ├── EmbedderMissing            the model or its library is not installed
@@ -79,6 +80,10 @@ class StoreBusy(StoreError):
 
 class StoreDamaged(StoreError):
     """The file is damaged."""
+
+
+class StoreUnreachable(StoreError):
+    """The database server does not answer, or the connection was lost for too long."""
 
 
 class StoreClosed(StoreError):

@@ -12,6 +12,7 @@ from recollect.errors import ConfigError, StoreError
 from recollect.meaning import Meaning
 from recollect.memories import Memories
 from recollect.memories.front import local_time
+from recollect.store.base import Store
 from recollect.store.sqlite.store import SqliteStore
 
 
@@ -37,7 +38,7 @@ def open(
     is_default = (settings.origins or {}).get("url") == "default"
     chosen = checks.name(settings.namespace, what="The namespace")  # before a file is made
     return Memories(
-        SqliteStore(_path(settings.url, make_folder=is_default and create), create=create),
+        store_at(settings.url, create=create, make_folder=is_default and create),
         namespace=chosen,
         meaning=Meaning(setting),
         clock=clock,
@@ -45,12 +46,27 @@ def open(
     )
 
 
+def store_at(url: str, *, create: bool = True, make_folder: bool = False) -> Store:
+    """The store that a URL names: a PostgreSQL database, a file, or one in memory."""
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from recollect.store.postgres.store import PostgresStore
+        except ImportError as error:
+            raise ConfigError(
+                f"PostgreSQL needs psycopg ({error}): pip install 'recollect[postgres]'."
+            ) from error
+        return PostgresStore(url, create=create)
+    return SqliteStore(_path(url, make_folder=make_folder), create=create)
+
+
 def _path(url: str, *, make_folder: bool) -> Path | None:
     if url == ":memory:":
         return None
     scheme, separator, rest = url.partition("://")
     if separator and scheme != "sqlite":
-        raise ConfigError(f"{scheme}:// is no kind of store known here: give a file, such as memory.db.")
+        raise ConfigError(
+            f"{scheme}:// is no kind of store known here: give a file, such as memory.db, or postgresql://…"
+        )
     if "\0" in url:
         raise ConfigError("The path of a store contains a NUL byte: give a file, such as memory.db.")
     try:

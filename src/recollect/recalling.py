@@ -19,7 +19,7 @@ from recollect.ranking import fuse
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs
 from recollect.ranking.score import Rules, match_type, score
-from recollect.store.base import Candidate, Loaded, NamespaceFacts, Store
+from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
 from recollect.types import Factor, Fusion, Hit, Leg, Memory, Mode, Multiplier, Recall, Scope, TimeUsed, Why
 
 LONGEST_QUESTION = 2_000
@@ -132,38 +132,34 @@ def ask(
         question.notes += [vector.note] if vector.note else []
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
-    scopes = [scope, *_inside_the_time(scope, question.timeframe)]
-    legs = Legs()
+    words, nearness = _legs(vector, question, options)
+    found = store.search([scope, *_inside_the_time(scope, question.timeframe)], words, nearness)
+    keyword = _best_of(each.by_words for each in found)
+    semantic = _similar_enough(_best_of(each.by_meaning for each in found), options)
+    if semantic and not keyword and question.keywords and question.mode != "semantic":
+        question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
+    similarity = {key: score for each in found for key, score in each.similarity.items()}
+    return Legs(keyword, semantic, similarity, cut=words is not None and len(keyword) >= words.limit)
+
+
+def _legs(vector: QueryVector, question: Question, options: Options) -> tuple[Words | None, Nearness | None]:
+    """What each leg is asked, if anything."""
+    words = nearness = None
+    depth = max(DEPTH, options.limit)
+    reranks = options.fusion == "rerank" and question.mode != "semantic"
     if question.mode != "semantic":
-        reach = options.prefilter_limit if options.fusion == "rerank" else max(DEPTH, options.limit)
-        keyword = _best_of(store.match(each, question.keywords, reach) for each in scopes)
-        legs = Legs(keyword, cut=len(keyword) >= reach)
-    return _with_semantic(store, scopes, vector, question, options, legs)
+        words = Words(question.keywords, options.prefilter_limit if options.fusion == "rerank" else depth)
+    if vector.vector is not None and vector.generation is not None:
+        nearness = Nearness(vector.generation, vector.vector, 0 if reranks else depth)
+    return words, nearness
 
 
-def _with_semantic(
-    store: Store,
-    scopes: Sequence[Scope],
-    asked: QueryVector,
-    question: Question,
-    options: Options,
-    legs: Legs,
-) -> Legs:
-    """The keyword leg with the semantic one beside it, where the question has a vector."""
-    if asked.vector is None or asked.generation is None:
-        return legs
-    reorders_only = options.fusion == "rerank" and question.mode != "semantic"
-    depth = 0 if reorders_only else max(DEPTH, options.limit)
-    also = [candidate.key for candidate in legs.keyword]
-    answers = [store.near(each, asked.generation, asked.vector, depth, also) for each in scopes]
+def _similar_enough(candidates: list[Candidate], options: Options) -> list[Candidate]:
+    """Those above the threshold, where there is one."""
     least = options.threshold
     if least is None and options.fusion == "fallback":
         least = fuse.FALLBACK_THRESHOLD
-    semantic = [c for c in _best_of(found for found, _ in answers) if least is None or c.score >= least]
-    if semantic and not legs.keyword and question.keywords and question.mode != "semantic":
-        question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
-    similarity = {key: score for _, extra in answers for key, score in extra.items()}
-    return Legs(legs.keyword, semantic, similarity, legs.cut)
+    return candidates if least is None else [each for each in candidates if each.score >= least]
 
 
 def _default_weights(language: str, known: Sequence[str]) -> Mapping[str, float]:
@@ -183,7 +179,7 @@ def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
 
 
 def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
-    by_key: dict[int, Candidate] = {}
+    by_key: dict[Key, Candidate] = {}
     for candidates in lists:
         for candidate in candidates:
             by_key.setdefault(candidate.key, candidate)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.ranking.fuse import Fused
+from recollect.store.base import Key
 
 LENT = (0.35, 0.17)
 """How much a memory lends to those one and two places away, of what its score lies above the mean."""
@@ -15,7 +16,7 @@ def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
 
     Only what stands out has anything to lend: otherwise the middle of a long session would always win.
     """
-    places: dict[tuple[int | None, int | None], float] = {
+    places: dict[tuple[Key | None, int | None], float] = {
         (item.candidate.session, item.candidate.position): item.base
         for item in fused
         if item.candidate.session is not None
@@ -31,7 +32,7 @@ def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
 
 
 def _borrowed(
-    item: Fused, surplus: dict[tuple[int | None, int | None], float], steps: Sequence[tuple[int, float]]
+    item: Fused, surplus: dict[tuple[Key | None, int | None], float], steps: Sequence[tuple[int, float]]
 ) -> float:
     session, position = item.candidate.session, item.candidate.position
     if session is None or position is None:

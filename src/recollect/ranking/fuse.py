@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from recollect.store.base import Candidate
+from recollect.store.base import Candidate, Key
 from recollect.types import Sector
 
 RRF_K = 60
@@ -35,7 +35,7 @@ FALLBACK_THRESHOLD = 0.7
 NARROWEST = 0.05
 SUPERSEDED = 0.5
 
-Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item", bound=Hashable)
 
 
 class Opinion(NamedTuple):
@@ -75,35 +75,35 @@ class Legs:
 
     keyword: Sequence[Candidate] = ()
     semantic: Sequence[Candidate] = ()
-    extra: Mapping[int, float] = field(default_factory=dict)
+    extra: Mapping[Key, float] = field(default_factory=dict)
     cut: bool = False
 
-    def candidates(self) -> dict[int, Candidate]:
+    def candidates(self) -> dict[Key, Candidate]:
         """Everyone in either list."""
         return {candidate.key: candidate for candidate in (*self.keyword, *self.semantic)}
 
-    def similarity(self) -> dict[int, float]:
+    def similarity(self) -> dict[Key, float]:
         """The similarity of everyone who has one."""
         return {**self.extra, **{candidate.key: candidate.score for candidate in self.semantic}}
 
 
 def rrf(
-    lists: Sequence[Sequence[Key]], weights: Sequence[float] | None = None, k: int = RRF_K
-) -> dict[Key, float]:
+    lists: Sequence[Sequence[Item]], weights: Sequence[float] | None = None, k: int = RRF_K
+) -> dict[Item, float]:
     """Reciprocal rank fusion: the sum of weight / (k + rank) over the lists, ranks from 1, best first.
 
     >>> scores = rrf([["a", "b", "c"], ["x", "y", "b"]])
     >>> list(scores)[0], round(scores["b"], 6), round(scores["a"], 6)
     ('b', 0.032002, 0.016393)
     """
-    scores: dict[Key, float] = {}
+    scores: dict[Item, float] = {}
     for keys, weight in zip(lists, weights or [1.0] * len(lists), strict=True):
         for rank, key in enumerate(dict.fromkeys(keys), 1):
             scores[key] = scores.get(key, 0.0) + weight / (k + rank)
     return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
 
-def share_of_keyword(legs: Legs) -> dict[int, float]:
+def share_of_keyword(legs: Legs) -> dict[Key, float]:
     """BM25 as a share of the best. Its natural zero is a text without any of the words.
 
     Where the list was cut, the lowest in it counts as zero, like all those that were cut off.
@@ -117,7 +117,7 @@ def share_of_keyword(legs: Legs) -> dict[int, float]:
     return {candidate.key: (candidate.score - low) / (high - low) for candidate in legs.keyword}
 
 
-def share_of_semantic(legs: Legs) -> dict[int, float]:
+def share_of_semantic(legs: Legs) -> dict[Key, float]:
     """Cosine from the lowest of the list (0) to the best (1): every text is a little similar to any.
 
     A list whose cosines hardly differ has no worst: the scale is at least `NARROWEST` wide.
@@ -213,7 +213,7 @@ def first_answer(legs: Legs) -> list[Fused]:
     return _fused(Legs(legs.keyword), shares)
 
 
-def _fused(legs: Legs, shares: Mapping[int, tuple[float, float]]) -> list[Fused]:
+def _fused(legs: Legs, shares: Mapping[Key, tuple[float, float]]) -> list[Fused]:
     """Candidates with their ranks, raw scores and shares; the base is the sum of the shares."""
     keyword = {c.key: (rank, c.score) for rank, c in enumerate(legs.keyword, 1)}
     semantic = {c.key: (rank, c.score) for rank, c in enumerate(legs.semantic, 1)}

@@ -7,7 +7,7 @@ Every method names its namespace, or takes a Scope that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 Vector: TypeAlias = "NDArray[np.float32]"
 """A vector, or several as rows; numpy is imported only where they are used."""
+
+Key: TypeAlias = int | tuple[str, int]
+"""What a backend calls a memory or a session; a number within a namespace comes with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +113,41 @@ class Added:
 class Candidate(NamedTuple):
     """A memory that may answer, its score in one leg, and what ranking needs to know of it."""
 
-    key: int
+    key: Key
     score: float
-    session: int | None
+    session: Key | None
     position: int | None
     created_at: datetime
     salience: float
     sector: Sector
     importance: float
     superseded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the keyword leg is asked: memories that contain the words, by BM25, at most `limit` of a scope."""
+
+    query: KeywordQuery
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """What the semantic leg is asked: memories near a vector of a generation, at most `limit` of a scope."""
+
+    generation: Generation
+    vector: Vector
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What both legs found in a scope, best first, and how near to the vector what the words found is."""
+
+    by_words: list[Candidate] = field(default_factory=list)
+    by_meaning: list[Candidate] = field(default_factory=list)
+    similarity: Mapping[Key, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +174,7 @@ class Text:
     """A memory's text and what else its words are taken from."""
 
     key: int
-    namespace: int
+    namespace: int | str
     content: str
     speaker: str | None
     language: str
@@ -183,21 +212,16 @@ class Store(Protocol):
 
     # candidates
 
-    def match(self, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
-        """Memories in scope that contain the words, best first, by BM25."""
-
-    def near(
-        self, scope: Scope, generation: Generation, vector: Vector, limit: int, also: Iterable[int] = ()
-    ) -> tuple[list[Candidate], Mapping[int, float]]:
-        """The nearest memories in scope, best first; and the similarity of `also`, known to be in scope."""
+    def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
+        """The candidates of both legs in each of the scopes; None for a leg that is not asked."""
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
         """Memories in scope that contain the text as it stands, newest first."""
 
-    def load(self, keys: Sequence[int], now: datetime) -> Mapping[int, Loaded]:
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         """The winners, in one statement."""
 
-    def neighbours(self, keys: Sequence[int], reach: int, now: datetime) -> Mapping[int, tuple[Memory, ...]]:
+    def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         """What stands within `reach` places of these memories in their sessions."""
 
     # reading
@@ -352,6 +376,15 @@ class Store(Protocol):
         """Everything in a namespace as plain records, in a fixed order."""
 
     def undump(
-        self, namespace: str, records: Iterable[Mapping[str, Any]], analyse: Analyser, now: datetime
+        self,
+        namespace: str,
+        records: Iterable[Mapping[str, Any]],
+        analyse: Analyser,
+        now: datetime,
+        *,
+        as_it_was: bool = False,
     ) -> Mapping[str, int]:
-        """Write what `dump` gave; ids that are there already are left alone. Says how many of each."""
+        """Write what `dump` gave; ids that are there already are left alone. Says how many of each.
+
+        `as_it_was` goes on with a copy: every memory keeps its place in its session.
+        """

@@ -27,6 +27,8 @@ from recollect.store import migrate
 
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
 PATIENCE = 60.0
+LONGEST_READ = 2.0
+"""How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"
 
 
@@ -43,7 +45,8 @@ class Connections:
         self.read_only = False
         self._name = str(path.absolute()) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
-        self._taken: set[apsw.Connection] = set()
+        self._taken: dict[apsw.Connection, int] = {}  # and by which thread
+        self._taking = threading.Condition()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
         self._writer: apsw.Connection | None = None
         self._lock = threading.RLock()
@@ -128,19 +131,19 @@ class Connections:
             self._writer = None
 
     def _take(self) -> apsw.Connection:
-        self._check_open()  # and no lock, for a writer of ours may hold it for long
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._open()
-        self._taken.add(connection)
+        self._check_open()  # without the lock of the writer, who may hold it for long
+        with self._taking:
+            connection = self._idle.pop() if self._idle else self._open()
+            self._taken[connection] = threading.get_ident()
         return connection
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection not in self._taken:  # it was taken before a fork
             return
-        self._taken.discard(connection)
-        self._idle.append(connection)
+        with self._taking:
+            del self._taken[connection]
+            self._idle.append(connection)
+            self._taking.notify_all()
         if self._closed:  # it was closed while we read
             self.close()
 
@@ -154,19 +157,24 @@ class Connections:
             )
 
     def before_fork(self) -> None:
-        """Nobody writes, and what can be closed is; a store in memory lives by its connections."""
+        """Nobody writes, nobody is in the middle of reading (the child would inherit SQLite's own locks, held
+        for ever), and what can be closed is; a store in memory lives by its connections."""
         self._lock.acquire()
+        self._taking.acquire()
+        here = threading.get_ident()
+        self._taking.wait_for(lambda: set(self._taken.values()) <= {here}, LONGEST_READ)
         if self.path and not (self._writer and self._writer.in_transaction):
             self._let_go()
 
     def after_fork(self, *, in_child: bool) -> None:
         """The parent goes on; the child, if anything could not be closed, must not touch the file."""
         if not in_child:
+            self._taking.release()
             self._lock.release()
             return
-        self._lock = threading.RLock()
+        self._lock, self._taking = threading.RLock(), threading.Condition()
         self._inherited += [*self._idle, *self._taken, *([self._writer] if self._writer else [])]
-        self._idle, self._taken, self._writer = [], set(), None
+        self._idle, self._taken, self._writer = [], {}, None
 
     def _open(self) -> apsw.Connection:
         flags = (

@@ -106,7 +106,7 @@ ORDER BY m.created_at DESC, m.number LIMIT :limit
 
 -- new_vectors -- Vectors of a namespace that were written after the last one that was read.
 SELECT number, memory, embedding FROM vector
-WHERE namespace = :namespace AND generation = :generation AND number > :last ORDER BY number
+WHERE namespace = :namespace AND generation = :generation AND number > :last ORDER BY number LIMIT :limit
 
 -- count_vectors -- How many vectors a namespace has in a generation.
 SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation
@@ -201,37 +201,45 @@ JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
 WHERE n.name = :namespace AND m.id = :id ORDER BY r.created_at, a.id, b.id, r.type
 
 -- documents -- The documents of a namespace, by name.
-SELECT d.id, n.name, d.name, d.title, (SELECT count(*) FROM memory m WHERE m.document = d.number),
-  d.created_at, d.updated_at, d.hash, d.number
+SELECT d.id, d.name, d.title, (SELECT count(*) FROM memory m WHERE m.document = d.number),
+  d.created_at, d.updated_at, d.hash
 FROM document d JOIN namespace n ON n.number = d.namespace
 WHERE n.name = :namespace AND (:name IS NULL OR d.name = :name) ORDER BY d.name
 
--- same_text -- The live memory that says the same, if there is one.
-SELECT m.number, m.id, m.content, m.language, m.tags, m.files, m.metadata FROM memory m
-WHERE m.namespace = :namespace AND m.hash = :hash AND m.speaker IS NULL AND m.kind = 'memory'
-  AND m.deleted_at IS NULL AND m.superseded_by IS NULL
+-- same_texts -- Live memories that say the same as one of these, by the hash of their text, the oldest first.
+SELECT m.hash, m.number, m.id, m.content, m.language, m.tags, m.files, m.metadata FROM memory m
+WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each(:hashes))
+  AND m.speaker IS NULL AND m.kind = 'memory' AND m.deleted_at IS NULL AND m.superseded_by IS NULL
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
-ORDER BY m.number LIMIT 1
+ORDER BY m.number
 
--- similar_texts -- Live memories that share a near-duplicate key.
-SELECT DISTINCT m.number, m.id, m.content, m.language FROM near_key k JOIN memory m ON m.number = k.memory
-WHERE k.namespace = :namespace AND k.key IN (SELECT value FROM json_each(:keys))
-  AND m.number <> :itself AND m.deleted_at IS NULL
-ORDER BY m.number DESC LIMIT 20
+-- similar_texts -- Live memories that share a near-duplicate key, the newest few of each key.
+SELECT key, number, id, content, language FROM (
+  SELECT k.key, m.number, m.id, m.content, m.language,
+    row_number() OVER (PARTITION BY k.key ORDER BY m.number DESC) AS place
+  FROM near_key k JOIN memory m ON m.number = k.memory
+  WHERE k.namespace = :namespace AND k.key IN (SELECT value FROM json_each(:keys)) AND m.deleted_at IS NULL)
+WHERE place <= :most ORDER BY key, place
 
--- add_memory -- A new memory; its position is the next one in its session.
+-- add_memory -- A new memory; the triggers write its keyword entry.
 INSERT INTO memory (
-  namespace, kind, expires_at, valid_from, valid_until, superseded_by, superseded_at, deleted_at, created_at, session, position,
-  sector, tier, language, speaker, importance, salience, salience_at, access_count, accessed_at, updated_at,
-  token_count, trust, document, id, hash, tags, files, headings, metadata, source, summary, content, terms
+  number, namespace, kind, expires_at, valid_from, valid_until, superseded_by, superseded_at, deleted_at,
+  created_at, session, position, sector, tier, language, speaker, importance, salience, salience_at,
+  access_count, accessed_at, updated_at, token_count, trust, document, id, hash, tags, files, headings,
+  metadata, source, summary, content, terms
 ) VALUES (
-  :namespace, :kind, :expires_at, :valid_from, :valid_until, :superseded_by, :superseded_at, :deleted_at, :created_at, :session,
-  CASE WHEN :session IS NULL THEN NULL ELSE ifnull(:position, (
-    SELECT ifnull(max(position), -1) + 1 FROM memory WHERE session = :session)) END,
-  :sector, :tier, :language, :speaker, :importance, :salience, :salience_at, :access_count, :accessed_at,
-  :updated_at, :token_count, :trust, :document, :id, :hash, :tags, :files, :headings, :metadata, :source,
-  :summary, :content, :terms
+  :number, :namespace, :kind, :expires_at, :valid_from, :valid_until, :superseded_by, :superseded_at, :deleted_at,
+  :created_at, :session, :position, :sector, :tier, :language, :speaker, :importance, :salience, :salience_at,
+  :access_count, :accessed_at, :updated_at, :token_count, :trust, :document, :id, :hash, :tags, :files, :headings,
+  :metadata, :source, :summary, :content, :terms
 )
+
+-- last_position -- The last place in a session; -1 when it is empty.
+SELECT ifnull(max(position), -1) FROM memory WHERE session = :session
+
+-- last_numbers -- The highest numbers of memories, sessions, documents and generations so far.
+SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'memory'), 0), ifnull((SELECT max(number) FROM session), 0),
+  ifnull((SELECT max(number) FROM document), 0), ifnull((SELECT max(number) FROM generation), 0)
 
 -- touch -- Use makes a memory more salient: decay up to now is settled, then it is raised, never above 1.
 UPDATE memory AS m SET
@@ -245,7 +253,10 @@ SELECT :session, m.number, :usage, :now FROM json_each(:numbers) wanted JOIN mem
 WHERE true
 ON CONFLICT DO UPDATE SET at = excluded.at
 
--- set_vector -- A memory's vector; a new number tells readers that it changed.
+-- add_vector -- The vector of a memory that has none of this generation.
+INSERT INTO vector (namespace, generation, memory, embedding) VALUES (:namespace, :generation, :memory, :embedding)
+
+-- set_vector -- A memory's vector, if it still says what that was made from; a new number tells readers.
 INSERT OR REPLACE INTO vector (namespace, generation, memory, embedding)
 SELECT :namespace, :generation, m.number, :embedding FROM memory m
 WHERE m.number = :memory AND m.hash = :hash
@@ -253,13 +264,17 @@ WHERE m.number = :memory AND m.hash = :hash
 -- pending -- Memories that have no vector of this generation yet, oldest first.
 SELECT m.number, m.hash, m.content, m.speaker, m.headings, d.title
 FROM memory m LEFT JOIN document d ON d.number = m.document
-WHERE m.namespace = :namespace AND m.number > :after
-  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = :generation)
+WHERE m.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND m.number > :after AND {unembedded}
 ORDER BY m.number LIMIT :limit
 
+-- unembedded -- Whether a memory has no vector of a generation.
+NOT EXISTS (
+  SELECT 1 FROM vector v WHERE v.memory = m.number
+  AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint))
+
 -- count_pending -- How many memories have no vector of this generation yet.
-SELECT count(*) FROM memory m WHERE m.namespace = :namespace
-  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.memory = m.number AND v.generation = :generation)
+SELECT count(*) FROM memory m
+WHERE m.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND {unembedded}
 
 -- keys_of -- The memories, live or not, that these ids name.
 SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
@@ -298,13 +313,13 @@ FROM namespace n ORDER BY n.name
 INSERT INTO namespace (name) VALUES (:name) ON CONFLICT DO NOTHING
 
 -- namespace -- What a writer must know of its namespace.
-SELECT number, languages FROM namespace WHERE name = :name
+SELECT number, languages, generation, next_generation FROM namespace WHERE name = :name
 
 -- learn_languages -- The languages that the memories of a namespace are stemmed in.
 UPDATE namespace SET languages = :languages WHERE number = :namespace
 
--- has_id -- Whether an id is taken.
-SELECT 1 FROM memory WHERE namespace = :namespace AND id = :id
+-- taken_ids -- Which of these ids are taken.
+SELECT id FROM memory WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids))
 
 -- keys -- The numbers of these memories.
 SELECT id, number FROM memory WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids))
@@ -326,9 +341,6 @@ DELETE FROM near_key WHERE memory IN (SELECT value FROM json_each(:numbers))
 DELETE FROM relation
 WHERE (source = :number OR target = :number) AND type = 'near_duplicate' AND origin = 'recollect'
 
--- hash_of -- The hash of a memory's text.
-SELECT hash FROM memory WHERE number = :number
-
 -- present -- A memory as it is at this moment, and the end of validity that was given for it.
 SELECT {columns}, m.valid_until FROM {memories} WHERE m.number = :number
 
@@ -341,10 +353,8 @@ UPDATE memory SET
   valid_until = :valid_until, expires_at = :expires_at
 WHERE number = :number
 
--- move_to_session -- A memory goes to the end of another session.
-UPDATE memory SET session = :session,
-  position = (SELECT ifnull(max(position), -1) + 1 FROM memory WHERE session = :session)
-WHERE number = :number AND session IS NOT :session
+-- move_to_session -- A memory goes to a place in another session.
+UPDATE memory SET session = :session, position = :position WHERE number = :number
 
 -- successor_of -- What superseded a memory.
 SELECT superseded_by FROM memory WHERE namespace = :namespace AND id = :id
@@ -362,21 +372,22 @@ ON CONFLICT DO NOTHING
 DELETE FROM relation WHERE source = :source AND target = :target AND (:type IS NULL OR type = :type)
 
 -- make_session -- A session comes to be when it is first named; it began with its earliest memory.
-INSERT INTO session (namespace, id, started_at) VALUES (:namespace, :id, :started_at)
-ON CONFLICT DO UPDATE SET started_at = min(started_at, excluded.started_at)
+INSERT INTO session (number, namespace, id, started_at) VALUES (:number, :namespace, :id, :started_at)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = min(started_at, excluded.started_at) RETURNING number
 
 -- session_number -- What the rows call a session.
 SELECT number FROM session WHERE namespace = :namespace AND id = :id
 
 -- save_session -- A session, made or written over.
-INSERT INTO session (namespace, id, started_at, ended_at, agent, summary, summary_extracted)
-VALUES (:namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted)
-ON CONFLICT DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at,
+INSERT INTO session (number, namespace, id, started_at, ended_at, agent, summary, summary_extracted)
+VALUES (:number, :namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at,
   agent = excluded.agent, summary = excluded.summary, summary_extracted = excluded.summary_extracted
+RETURNING number
 
 -- make_generation -- A model that vectors are made with.
-INSERT INTO generation (model, dimensions, fingerprint, created_at)
-VALUES (:model, :dimensions, :fingerprint, :now) ON CONFLICT DO NOTHING
+INSERT INTO generation (number, model, dimensions, fingerprint, created_at)
+VALUES (:number, :model, :dimensions, :fingerprint, :now)
 
 -- generation_number -- What the rows call a generation.
 SELECT number FROM generation WHERE fingerprint = :fingerprint
@@ -434,8 +445,8 @@ UPDATE memory SET deleted_at = :at, updated_at = :now
 WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids)) AND (deleted_at IS NULL) <> (:at IS NULL)
 
 -- save_document -- A document, made or written over.
-INSERT INTO document (namespace, id, name, title, hash, created_at, updated_at)
-VALUES (:namespace, :id, :name, :title, :hash, :created_at, :updated_at)
+INSERT INTO document (number, namespace, id, name, title, hash, created_at, updated_at)
+VALUES (:number, :namespace, :id, :name, :title, :hash, :created_at, :updated_at)
 ON CONFLICT (namespace, name) DO UPDATE SET
   title = excluded.title, hash = excluded.hash, updated_at = excluded.updated_at
 
@@ -530,7 +541,7 @@ FROM session WHERE namespace = :namespace ORDER BY number
 SELECT id, name, title, hash, created_at, updated_at FROM document WHERE namespace = :namespace ORDER BY number
 
 -- dump_memories -- Every memory of a namespace, deleted ones too.
-SELECT m.number, m.id, m.kind, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier,
+SELECT m.id, m.kind, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier,
   m.language, m.importance, m.salience, m.salience_at, m.access_count, m.token_count, m.trust, s.id AS session,
   m.position, m.speaker, m.tags, m.files, m.headings, m.metadata, m.source, m.summary, m.valid_from, m.valid_until,
   m.superseded_by, m.superseded_at, m.expires_at, m.deleted_at, d.name AS document
@@ -538,24 +549,24 @@ FROM memory m LEFT JOIN session s ON s.number = m.session LEFT JOIN document d O
 WHERE m.namespace = :namespace ORDER BY m.number
 
 -- dump_relations -- Every edge of a namespace.
-SELECT a.id, b.id, r.type, r.origin, r.created_at FROM relation r
+SELECT a.id AS source, b.id AS target, r.type AS relation, r.origin AS origin, r.created_at AS at FROM relation r
 JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
 WHERE a.namespace = :namespace ORDER BY a.number, b.number, r.type
 
 -- dump_links -- What the sessions of a namespace did with its memories.
-SELECT s.id, m.id, l.usage, l.at FROM session_link l
+SELECT s.id AS session, m.id AS memory, l.usage AS usage, l.at AS at FROM session_link l
 JOIN session s ON s.number = l.session JOIN memory m ON m.number = l.memory
 WHERE s.namespace = :namespace ORDER BY m.number, s.number, l.usage
 
 -- dump_generations -- The models that a namespace has vectors of; the one that is searched first.
-SELECT g.number, g.model, g.dimensions, g.fingerprint, g.number = n.generation
+SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint
 FROM namespace n JOIN generation g
 WHERE n.number = :namespace AND (g.number IN (n.generation, n.next_generation)
   OR EXISTS (SELECT 1 FROM vector v WHERE v.namespace = n.number AND v.generation = g.number))
 ORDER BY g.number = n.generation DESC, g.fingerprint
 
 -- dump_vectors -- Every vector of a namespace, and the hash of the text that it was made from.
-SELECT m.id, g.fingerprint, m.hash, v.embedding FROM vector v
+SELECT m.id AS memory, g.fingerprint AS generation, m.hash AS hash, v.embedding AS embedding FROM vector v
 JOIN memory m ON m.number = v.memory JOIN generation g ON g.number = v.generation
 WHERE v.namespace = :namespace ORDER BY m.number, g.fingerprint
 
@@ -566,12 +577,18 @@ SELECT generation IS NOT NULL FROM namespace WHERE number = :namespace
 SELECT dimensions FROM generation WHERE number = :generation
 
 -- undump_session -- A session as it was, unless there is one of that id.
-INSERT INTO session (namespace, id, started_at, ended_at, agent, summary, summary_extracted)
-VALUES (:namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted) ON CONFLICT DO NOTHING
+INSERT INTO session (number, namespace, id, started_at, ended_at, agent, summary, summary_extracted)
+VALUES (:number, :namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted) ON CONFLICT DO NOTHING
 
 -- undump_document -- A document as it was, unless there is one of that name or id.
-INSERT INTO document (namespace, id, name, title, hash, created_at, updated_at)
-VALUES (:namespace, :id, :name, :title, :hash, :created_at, :updated_at) ON CONFLICT DO NOTHING
+INSERT INTO document (number, namespace, id, name, title, hash, created_at, updated_at)
+VALUES (:number, :namespace, :id, :name, :title, :hash, :created_at, :updated_at) ON CONFLICT DO NOTHING
+
+-- undump_texts -- The numbers of these memories, and the hashes of their texts.
+SELECT id, number, hash FROM memory WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids))
+
+-- undump_vectors -- Which vectors these memories have.
+SELECT memory, generation FROM vector WHERE memory IN (SELECT value FROM json_each(:numbers))
 
 -- undump_successor -- What was superseded by a memory that did not come along is superseded by another, or holds.
 UPDATE memory SET superseded_by = :new, superseded_at = CASE WHEN :new IS NULL THEN NULL ELSE superseded_at END

@@ -1,20 +1,15 @@
-"""Candidates from SQLite: by words, by nearness, by substring; each a constant number of statements."""
+"""Candidates from SQLite by words and by substring; each a constant number of statements."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import apsw
-
 from recollect.query.terms import KeywordQuery
-from recollect.store.base import Candidate, Generation, Loaded, NamespaceFacts
-from recollect.store.sqlite import rows
-from recollect.store.sqlite.queries import run
-from recollect.times import to_micros
-from recollect.types import Memory, Scope
+from recollect.store import rows
+from recollect.store.base import Candidate, NamespaceFacts, Words
+from recollect.store.statements import Statements
+from recollect.types import Scope
 
 LONGEST_SUBSTRING = 5_000
 """SQLite refuses patterns of more than 50,000 bytes."""
@@ -35,15 +30,13 @@ class Namespaces(dict[str, Namespace]):
     alone = False
 
     @classmethod
-    def read(cls, connection: apsw.Connection, names: Sequence[str]) -> Namespaces:
+    def read(cls, statements: Statements, names: Sequence[str]) -> Namespaces:
         """One statement, whatever the number of names."""
         found = cls()
-        for row in run(connection, "namespaces", names=json.dumps(list(names))):
-            name, number, languages, removed, newest, *generations = row
-            facts = NamespaceFacts(
-                tuple(languages.split()), _generation(generations[:4]), _generation(generations[4:])
-            )
-            found[name] = Namespace(number, removed, facts, generations[0])
+        for name, number, languages, removed, newest, *generations in statements.rows(
+            "namespaces", names=list(names)
+        ):
+            found[name] = Namespace(number, removed, rows.facts(languages, generations), generations[0])
             found.alone = newest == 1
         return found
 
@@ -53,60 +46,67 @@ class Namespaces(dict[str, Namespace]):
         return [space.number for space in self.values()]
 
 
-def _generation(row: Sequence[Any]) -> Generation | None:
-    number, model, dimensions, fingerprint = row
-    return None if number is None else Generation(model, dimensions, fingerprint)
+def scope_parameters(scope: Scope, namespaces: Namespaces) -> dict[str, Any]:
+    """The parameters of the `scope` fragment, and in `filters` the names of those that it needs."""
+    return rows.scope_parameters(scope) | {"namespaces": namespaces.numbers}
 
 
-def match(connection: apsw.Connection, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
+def match(statements: Statements, namespaces: Namespaces, scope: Scope, words: Words) -> list[Candidate]:
     """By words. A quoted phrase is insisted on, unless nothing in scope has it."""
-    namespaces = Namespaces.read(connection, scope.namespaces)
-    if not namespaces or not query:
+    if not namespaces or not words.query:
         return []
-    parameters = rows.scope_parameters(scope, namespaces.numbers)
-    for strict in (True, False) if query.phrases else (False,):
+    parameters = scope_parameters(scope, namespaces)
+    for strict in (True, False) if words.query.phrases else (False,):
         named = [] if namespaces.alone else namespaces.numbers
-        expression = rows.match_expression(query, named, strict=strict)
-        found = _match(connection, parameters | {"match": expression}, limit)
+        expression = match_expression(words.query, named, strict=strict)
+        found = _match(statements, parameters | {"match": expression}, words.limit)
         if found:
             return found
     return []
 
 
-def _match(connection: apsw.Connection, parameters: dict[str, Any], limit: int) -> list[Candidate]:
+def _match(statements: Statements, parameters: dict[str, Any], limit: int) -> list[Candidate]:
     """The best few are checked against the scope first; only when too many of them were outside is every
     memory with the words looked at. Exact either way."""
     reach = limit + limit // 4
-    best = run(connection, "match_best", **parameters, reach=reach)
+    best = statements.rows("match_best", **parameters, reach=reach)
     inside = [row for row in best if row[0]]
     if len(inside) >= limit or len(best) < reach:
         return [rows.candidate(row[2:], row[1]) for row in inside[:limit]]
-    return [rows.candidate(row[1:], row[0]) for row in run(connection, "match", **parameters, limit=limit)]
+    return [rows.candidate(row[1:], row[0]) for row in statements.rows("match", **parameters, limit=limit)]
 
 
-def containing(connection: apsw.Connection, scope: Scope, text: str, limit: int) -> list[Candidate]:
+def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: bool) -> str:
+    """The FTS5 query: in these namespaces (or all), any of the words; all of the phrases when `strict`.
+
+    Every term is quoted, so that no text can be read as an operator.
+
+    >>> from recollect.query.terms import parse_query
+    >>> match_expression(parse_query("lost NEAR( update"), [7], strict=True)
+    '(scope : "n7") AND (terms : ("lost" OR "lost" * OR "near" OR "near" * OR "updat" OR "updat" *))'
+    """
+    words = [
+        f'"{term}"{star}'
+        for word in query.words
+        for term in word.terms
+        for star in ("", " *")[: 1 + word.prefix]
+    ]
+    phrases = [
+        "(" + " OR ".join(f'"{" ".join(terms)}"' for terms in phrase.alternatives) + ")"
+        for phrase in query.phrases
+    ]
+    wanted = " OR ".join(words + phrases)
+    if strict and phrases:
+        wanted = f"{' AND '.join(phrases)} AND ({wanted})"
+    scope = " OR ".join(f'"n{number}"' for number in namespaces)
+    return f"(scope : {scope}) AND (terms : ({wanted}))" if scope else f"terms : ({wanted})"
+
+
+def containing(statements: Statements, scope: Scope, text: str, limit: int) -> list[Candidate]:
     """By substring, for when nothing else finds anything."""
-    namespaces = Namespaces.read(connection, scope.namespaces)
     if "\0" in text or len(text) > LONGEST_SUBSTRING:
         return []
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    parameters = rows.scope_parameters(scope, namespaces.numbers)
-    parameters |= {"pattern": f"%{escaped}%", "limit": limit}
-    return [rows.candidate(row[1:], row[0]) for row in run(connection, "substring", **parameters)]
-
-
-def load(connection: apsw.Connection, keys: Sequence[int], now: datetime) -> Mapping[int, Loaded]:
-    """The winners, in one statement."""
-    found = run(connection, "load", numbers=json.dumps(list(keys)), now=to_micros(now))
-    return {row[0]: rows.loaded(row) for row in found}
-
-
-def neighbours(
-    connection: apsw.Connection, keys: Sequence[int], reach: int, now: datetime
-) -> Mapping[int, tuple[Memory, ...]]:
-    """What stands near these memories in their sessions, in one statement."""
-    found: dict[int, list[Memory]] = {}
-    numbers = json.dumps(list(keys))
-    for row in run(connection, "neighbours", numbers=numbers, reach=reach, now=to_micros(now)):
-        found.setdefault(row[0], []).append(rows.memory(row[1:]))
-    return {key: tuple(memories) for key, memories in found.items()}
+    parameters = scope_parameters(scope, Namespaces.read(statements, scope.namespaces))
+    wanted = f"%{rows.pattern(text)}%"
+    found = statements.rows("substring", **parameters, pattern=wanted, limit=limit)
+    return [rows.candidate(row[1:], row[0]) for row in found]

@@ -2,59 +2,54 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import apsw
-
-from recollect.query.terms import KeywordQuery
+from recollect.store import dump, dumped, rows
 from recollect.store.base import (
-    Added,
     Analyser,
     Candidate,
+    Found,
     Generation,
+    Key,
     Loaded,
     NamespaceFacts,
-    Pending,
-    Record,
-    Store,
-    Vector,
+    Nearness,
+    Words,
 )
-from recollect.store.sqlite import dump, dumped, rows, search, undump, upkeep
+from recollect.store.sql import SqlStore
+from recollect.store.sqlite import search, upkeep
 from recollect.store.sqlite.connections import Connections
-from recollect.store.sqlite.queries import Row, run
-from recollect.store.sqlite.writing import Writer
-from recollect.store.text import embedded_text
-from recollect.times import from_micros, from_micros_or_none, micros_or_none, to_micros
-from recollect.types import (
-    Document,
-    Finding,
-    Memory,
-    OnDuplicate,
-    Progress,
-    Receipt,
-    Relation,
-    Scope,
-    Session,
-    Usage,
-)
+from recollect.store.sqlite.statements import SqliteStatements
+from recollect.store.statements import Statements
+from recollect.store.undump import Spool
+from recollect.store.writing import Writer
+from recollect.types import Finding, Memory, Progress, Receipt, Scope
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.vectors import Arenas
 
-_STATS = (
-    "memories", "passages", "superseded", "deleted", "expired", "first", "last", "documents", "sessions",
-    "relations", "vectors", "generations",
-)  # fmt: skip
+Result = TypeVar("Result")
 
 
-class SqliteStore(Store):
+class SqliteWriter(Writer):
+    """What only SQLite's readers need: they hold vectors in memory and must learn that some are gone."""
+
+    def keys_in_scope(self, parameters: Mapping[str, Any]) -> list[int]:
+        """The memories in a scope; deleted and expired ones too."""
+        return super().keys_in_scope({**parameters, "namespaces": [self.namespace]})
+
+    def _remove_vectors(self, keys: Sequence[int]) -> int:
+        count = super()._remove_vectors(keys)
+        self.run("count_removed", count=count)
+        return count
+
+
+class SqliteStore(SqlStore):
     """A Store in a file; without a path, in memory."""
 
     def __init__(self, path: Path | None, *, create: bool = True) -> None:
@@ -74,289 +69,105 @@ class SqliteStore(Store):
     def close(self) -> None:
         self._connections.close()
 
+    def _read(self, action: Callable[[Statements], Result]) -> Result:
+        with self._connections.reading() as connection:
+            return action(SqliteStatements(connection))
+
+    def _write(self, namespace: str, now: datetime, action: Callable[[Writer], Result]) -> Result:
+        with self._connections.writing() as connection:
+            writer = SqliteWriter(SqliteStatements(connection), namespace, now)
+            result = action(writer)
+            writer.finish()
+            return result
+
+    # candidates
+
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
-        with self._connections.reading() as connection:
-            found = search.Namespaces.read(connection, namespaces)
-            return {name: space.facts for name, space in found.items()}
+        found = self._read(lambda statements: search.Namespaces.read(statements, namespaces))
+        return {name: space.facts for name, space in found.items()}
 
-    def match(self, scope: Scope, query: KeywordQuery, limit: int) -> list[Candidate]:
-        with self._connections.reading() as connection:
-            return search.match(connection, scope, query, limit)
+    def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
+        def action(statements: Statements) -> list[Found]:
+            return [self._search(statements, scope, words, nearness) for scope in scopes]
 
-    def near(
-        self, scope: Scope, generation: Generation, vector: Vector, limit: int, also: Iterable[int] = ()
-    ) -> tuple[list[Candidate], Mapping[int, float]]:
+        return self._read(action)
+
+    def _search(
+        self, statements: Statements, scope: Scope, words: Words | None, nearness: Nearness | None
+    ) -> Found:
+        namespaces = search.Namespaces.read(statements, scope.namespaces)
+        by_words = search.match(statements, namespaces, scope, words) if words else []
+        if nearness is None:
+            return Found(by_words)
         from recollect.store.sqlite.near import near
 
-        with self._connections.reading() as connection:
-            return near(connection, self._arenas, scope, generation, vector, limit, also)
+        also = [candidate.key for candidate in by_words]
+        return Found(by_words, *near(statements, self._arenas, namespaces, scope, nearness, also))
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
-        with self._connections.reading() as connection:
-            return search.containing(connection, scope, text, limit)
+        return self._read(lambda statements: search.containing(statements, scope, text, limit))
 
-    def load(self, keys: Sequence[int], now: datetime) -> Mapping[int, Loaded]:
-        with self._connections.reading() as connection:
-            return search.load(connection, keys, now)
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        found = self._rows("load", numbers=list(keys), now=now)
+        return {row[0]: rows.loaded(row) for row in found}
 
-    def neighbours(self, keys: Sequence[int], reach: int, now: datetime) -> Mapping[int, tuple[Memory, ...]]:
-        with self._connections.reading() as connection:
-            return search.neighbours(connection, keys, reach, now)
-
-    # reading
-
-    def _rows(self, query: str, **parameters: Any) -> list[Row]:
-        with self._connections.reading() as connection:
-            return run(connection, query, **parameters)
-
-    def get(self, namespace: str, ids: Sequence[str], now: datetime) -> list[Memory]:
-        found = self._rows("get", namespace=namespace, ids=json.dumps(list(ids)), now=to_micros(now))
-        by_id = {row[2]: rows.memory(row) for row in found}
-        return [by_id[id] for id in dict.fromkeys(ids) if id in by_id]
-
-    def ids_ending(self, namespace: str, ending: str) -> list[str]:
-        escaped = ending.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        return [row[0] for row in self._rows("ids_ending", namespace=namespace, pattern=f"%{escaped}")]
-
-    def around(
-        self, namespace: str, anchor: Memory, before: int, after: int, now: datetime
-    ) -> tuple[list[Memory], list[Memory]]:
-        number = self.keys_of(namespace, [anchor.id])[0]
-        place = {
-            "namespace": namespace,
-            "at": to_micros(anchor.created_at),
-            "number": number,
-            "now": to_micros(now),
-        }
-        earlier = [rows.memory(row) for row in self._rows("before", **place, limit=before)]
-        later = [rows.memory(row) for row in self._rows("after", **place, limit=after)]
-        return earlier[::-1], later
+    def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
+        found: dict[Key, list[Memory]] = {}
+        for row in self._rows("neighbours", numbers=list(keys), reach=reach, now=now):
+            found.setdefault(row[0], []).append(rows.memory(row[1:]))
+        return {key: tuple(memories) for key, memories in found.items()}
 
     def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
-        with self._connections.reading() as connection:
-            numbers = search.Namespaces.read(connection, scope.namespaces).numbers
-            parameters = rows.scope_parameters(scope, numbers) | {"limit": limit}
-            return [rows.memory(row) for row in run(connection, "in_scope", **parameters)]
+        def action(statements: Statements) -> list[Memory]:
+            parameters = search.scope_parameters(scope, search.Namespaces.read(statements, scope.namespaces))
+            return [rows.memory(row) for row in statements.rows("in_scope", **parameters, limit=limit)]
 
-    def sessions(
-        self,
-        namespace: str,
-        *,
-        ids: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int = 100,
-    ) -> list[Session]:
-        found = self._rows(
-            "sessions",
-            namespace=namespace,
-            ids=None if ids is None else json.dumps(list(ids)),
-            since=micros_or_none(since),
-            until=micros_or_none(until),
-            limit=limit,
-        )
-        return [rows.session(row) for row in found]
+        return self._read(action)
 
-    def last_use(self, namespace: str, id: str) -> tuple[str, Usage, int] | None:
-        found = self._rows("last_use", namespace=namespace, id=id)
-        return (found[0][0], found[0][1], found[0][2]) if found else None
-
-    def relations(self, namespace: str, id: str) -> list[Relation]:
-        found = self._rows("relations", namespace=namespace, id=id)
-        return [Relation(a, b, type, origin, from_micros(at)) for a, b, type, origin, at in found]
-
-    def documents(self, namespace: str, name: str | None = None) -> list[tuple[Document, bytes]]:
-        return [
-            (Document(id, space, name, title, count, from_micros(created), from_micros(updated)), hash)
-            for id, space, name, title, count, created, updated, hash, _ in self._rows(
-                "documents", namespace=namespace, name=name
-            )
-        ]
-
-    def keys_of(self, namespace: str, ids: Sequence[str]) -> list[int]:
-        return [row[0] for row in self._rows("keys_of", namespace=namespace, ids=json.dumps(list(ids)))]
-
-    # writing
-
-    def add(
-        self,
-        namespace: str,
-        records: Sequence[Record],
-        *,
-        generation: Generation | None,
-        on_duplicate: OnDuplicate,
-        now: datetime,
-    ) -> list[Added]:
-        with self._connections.writing() as connection:
-            return Writer(connection, namespace, now).add(records, generation, on_duplicate)
-
-    def replace_document(
-        self,
-        namespace: str,
-        document: Document,
-        hash: bytes,
-        records: Sequence[Record],
-        *,
-        generation: Generation | None,
-        now: datetime,
-    ) -> Receipt:
-        with self._connections.writing() as connection:
-            writer = Writer(connection, namespace, now)
-            return writer.replace_passages(writer.document(document, hash), records, generation)
-
-    def change(
-        self,
-        namespace: str,
-        id: str,
-        rewrite: Callable[[Memory], Record],
-        *,
-        generation: Generation | None,
-        now: datetime,
-        session: str | None,
-    ) -> None:
-        with self._connections.writing() as connection:
-            Writer(connection, namespace, now).change(id, rewrite, generation, session)
-
-    def supersede(self, namespace: str, old: str, new: str, at: datetime, now: datetime) -> None:
-        with self._connections.writing() as connection:
-            Writer(connection, namespace, now).supersede(old, new, at)
-
-    def relate(self, namespace: str, relation: Relation) -> None:
-        with self._connections.writing() as connection:
-            Writer(connection, namespace, relation.created_at).relate(relation)
-
-    def unrelate(self, namespace: str, source: str, target: str, type: str | None, now: datetime) -> int:
-        with self._connections.writing() as connection:
-            return Writer(connection, namespace, now).unrelate(source, target, type)
-
-    def touch(
-        self,
-        namespace: str,
-        keys: Sequence[int],
-        amount: float,
-        now: datetime,
-        *,
-        session: str | None,
-        usage: Usage,
-        uses: int = 1,
-    ) -> None:
-        with self._connections.writing() as connection:
-            writer = Writer(connection, namespace, now)
-            if amount or uses:
-                writer.touch(keys, amount, uses)
-            if session is not None:
-                writer.link(keys, writer.session(session), usage)
-
-    def set_deleted(self, namespace: str, ids: Sequence[str], at: datetime | None, now: datetime) -> int:
-        with self._connections.writing() as connection:
-            return Writer(connection, namespace, now).set_deleted(ids, at)
+    # what leaves traces in memory
 
     def forget(
         self, namespace: str, which: Sequence[str] | Scope | Literal["all", "expired"], now: datetime
     ) -> Receipt:
-        with self._connections.writing() as connection:
-            writer = Writer(connection, namespace, now)
-            receipt = writer.forget(self._which(connection, writer, which))
-            if which == "all":
-                receipt = replace(receipt, sessions=writer.forget_sessions())
-        self._leave_no_trace(writer.number)
+        receipt = super().forget(namespace, which, now)
+        self._leave_no_trace(namespace)
         return receipt
-
-    @staticmethod
-    def _which(
-        connection: apsw.Connection, writer: Writer, which: Sequence[str] | Scope | Literal["all", "expired"]
-    ) -> list[int]:
-        if isinstance(which, Scope):
-            parameters = rows.scope_parameters(which, [writer.number])
-            found = run(connection, "to_forget_in_scope", **parameters)
-        elif isinstance(which, str):
-            found = writer.all_keys(expired=which == "expired")
-        else:
-            return writer.keys(which)
-        return [row[0] for row in found]
 
     def forget_document(self, namespace: str, name: str, now: datetime) -> Receipt:
-        with self._connections.writing() as connection:
-            writer = Writer(connection, namespace, now)
-            receipt = writer.forget_document(name)
-        self._leave_no_trace(writer.number)
+        receipt = super().forget_document(namespace, name, now)
+        self._leave_no_trace(namespace)
         return receipt
 
-    def _leave_no_trace(self, namespace: int) -> None:
+    def switch_generation(self, namespace: str, generation: Generation, now: datetime) -> int:
+        removed = super().switch_generation(namespace, generation, now)
+        self._forget_vectors(namespace)
+        return removed
+
+    def _leave_no_trace(self, namespace: str) -> None:
         if "_arenas" in self.__dict__:
-            self._arenas.forget(namespace)
+            self._forget_vectors(namespace)
         self._connections.checkpoint()
 
-    def save_session(self, session: Session, now: datetime, *, extracted: bool = False) -> None:
-        with self._connections.writing() as connection:
-            Writer(connection, session.namespace, now).save_session(session, extracted=extracted)
-
-    # vectors
-
-    def pending(self, namespace: str, generation: Generation, after: int, limit: int) -> list[Pending]:
-        with self._connections.reading() as connection:
-            numbers = self._numbers(connection, namespace, generation)
-            found = run(connection, "pending", **numbers, after=after, limit=limit)
-            return [
-                Pending(key, hash, embedded_text(content, speaker, json.loads(headings), title))
-                for key, hash, content, speaker, headings, title in found
-            ]
-
-    def count_pending(self, namespace: str, generation: Generation) -> int:
-        with self._connections.reading() as connection:
-            numbers = self._numbers(connection, namespace, generation)
-            return int(run(connection, "count_pending", **numbers)[0][0])
-
-    @staticmethod
-    def _numbers(connection: apsw.Connection, namespace: str, generation: Generation) -> dict[str, Any]:
-        space = run(connection, "namespace", name=namespace)
-        found = run(connection, "generation_number", fingerprint=generation.fingerprint)
-        return {"namespace": space[0][0] if space else None, "generation": found[0][0] if found else None}
-
-    def set_vectors(
-        self, namespace: str, generation: Generation, vectors: Sequence[tuple[Pending, Vector]], now: datetime
-    ) -> None:
-        with self._connections.writing() as connection:
-            writer = Writer(connection, namespace, now)
-            number = writer.generation(generation)
-            for pending, vector in vectors:
-                writer.set_vector(pending.key, number, pending.hash, vector)
-
-    def switch_generation(self, namespace: str, generation: Generation, now: datetime) -> int:
-        with self._connections.writing() as connection:
-            writer = Writer(connection, namespace, now)
-            removed = writer.switch_generation(generation)
-        self._arenas.forget(writer.number)
-        return removed
+    def _forget_vectors(self, namespace: str) -> None:
+        for row in self._rows("namespace", name=namespace):
+            self._arenas.forget(row[0])
 
     # upkeep
 
-    def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
-        found = self._rows("stats", namespace=namespace, now=to_micros(now))
-        numbers: dict[str, Any] = dict(zip(_STATS, found[0] if found else [0] * len(_STATS), strict=True))
-        for name in ("first", "last"):
-            numbers[name] = from_micros_or_none(numbers[name] if found else None)
-        numbers["generations"] = tuple(json.loads(numbers["generations"])) if found else ()
-        numbers |= {"sectors": Counter(), "languages": Counter()}
-        for sector, language, count in self._rows("tally", namespace=namespace):
-            numbers["sectors"][sector] += count
-            numbers["languages"][language] += count
+    def _bytes(self) -> int:
         path = self._connections.path
-        return numbers | {"bytes": path.stat().st_size if path else 0}
-
-    def namespaces(self) -> Mapping[str, int]:
-        return dict(self._rows("namespace_names"))
+        return path.stat().st_size if path else 0
 
     def check(self, analyse: Analyser) -> list[Finding]:
         with self._connections.inspecting() as connection:
-            findings = list(upkeep.check(connection, analyse))
+            findings = list(upkeep.check(SqliteStatements(connection), analyse))
             if not self._connections.read_only and not any(finding.check == "file" for finding in findings):
                 findings += upkeep.check_words(connection)
             return findings
 
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
         with self._connections.writing() as connection:
-            upkeep.rebuild(connection, analyse, progress)
+            upkeep.rebuild(SqliteStatements(connection), analyse, progress)
 
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
         records = self._dump(namespace, vectors)
@@ -365,21 +176,16 @@ class SqliteStore(Store):
 
     def _dump(self, namespace: str, vectors: bool) -> Iterator[dict[str, Any]]:
         with self._connections.reading() as connection:
-            found = search.Namespaces.read(connection, [namespace])
+            statements = SqliteStatements(connection)
+            found = search.Namespaces.read(statements, [namespace])
             if namespace in found:
-                yield from dump.dump(connection, found[namespace].number, vectors=vectors)
+                yield from dump.dump(statements, found[namespace].number, vectors=vectors)
 
-    def undump(
-        self, namespace: str, records: Iterable[Mapping[str, Any]], analyse: Analyser, now: datetime
-    ) -> Mapping[str, int]:
-        """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
-        with undump.Spool.beside(self._connections.path) as spool:
-            for step in dumped.Reader(analyse).steps(records):
-                with self._connections.translated():
-                    spool.add(step)
-            with self._connections.writing() as connection:
-                writer = undump.Undump(undump.Restorer(connection, namespace, now))
-                for step in spool:
-                    writer.write(step)
-                writer.finish()
-                return writer.counts
+    def _spool(self) -> AbstractContextManager[Spool]:
+        path = self._connections.path
+        return Spool.made(folder=str(path.absolute().parent) if path else None, in_memory=path is None)
+
+    def _fill(self, spool: Spool, steps: Iterator[dumped.Step]) -> None:
+        for step in steps:
+            with self._connections.translated():
+                spool.add(step)

@@ -12,13 +12,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.forks import mind_forks
 from recollect.store.base import Vector
-from recollect.store.sqlite.queries import queries
+from recollect.store.statements import Row, Statements
 
 CHUNK = 4096
 BUDGET = 512 * 1024 * 1024
@@ -86,18 +85,18 @@ class Arenas:
         self._lock.release()
 
     def similarities(
-        self, connection: apsw.Connection, namespace: int, generation: int, removed: int, vector: Vector
+        self, statements: Statements, namespace: int, generation: int, removed: int, vector: Vector
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
         """Vector numbers, their memories and their cosine with `vector`, for all of a namespace."""
         with self._lock:
-            arena = self._current(connection, namespace, generation, removed, len(vector))
+            arena = self._current(statements, namespace, generation, removed, len(vector))
             held = arena.view() if arena is not None else None  # before another thread appends to it
         if held is not None:
             numbers, memories, matrix = held
             return numbers, memories, matrix @ vector
         parts = [
             (numbers, memories, matrix @ vector)
-            for numbers, memories, matrix in _read(connection, namespace, generation, 0, len(vector))
+            for numbers, memories, matrix in _read(statements, namespace, generation, 0, len(vector))
         ]
         return (
             np.concatenate([numbers for numbers, _, _ in parts]),
@@ -112,18 +111,17 @@ class Arenas:
                 del self._arenas[key]
 
     def _current(
-        self, connection: apsw.Connection, namespace: int, generation: int, removed: int, dimensions: int
+        self, statements: Statements, namespace: int, generation: int, removed: int, dimensions: int
     ) -> Arena | None:
         """The arena, up to date; None when it would not fit the budget and must be read in passing."""
         key = (namespace, generation)
         arena = self._arenas.pop(key, None)
         if arena is None or removed - arena.removed > 100 + arena.size // 10:
-            sql = queries()["count_vectors"]
-            count = connection.execute(sql, {"namespace": namespace, "generation": generation}).get
+            count = statements.value("count_vectors", namespace=namespace, generation=generation)
             if count * dimensions * 4 > BUDGET:
                 return None
             arena = Arena(dimensions, removed)
-        for chunk in _read(connection, namespace, generation, arena.last, dimensions):
+        for chunk in _read(statements, namespace, generation, arena.last, dimensions):
             arena.append(*chunk)
         self._arenas[key] = arena
         while sum(held.bytes for held in self._arenas.values()) > BUDGET and len(self._arenas) > 1:
@@ -132,13 +130,15 @@ class Arenas:
 
 
 def _read(
-    connection: apsw.Connection, namespace: int, generation: int, last: int, dimensions: int
+    statements: Statements, namespace: int, generation: int, last: int, dimensions: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Vector]]:
-    cursor = connection.execute(
-        queries()["new_vectors"], {"namespace": namespace, "generation": generation, "last": last}
-    )
     width = dimensions * 4
-    while rows := [row for _, row in zip(range(CHUNK), cursor, strict=False)]:
+    rows: list[Row] = [()] * CHUNK
+    while len(rows) == CHUNK:
+        rows = statements.rows(
+            "new_vectors", namespace=namespace, generation=generation, last=last, limit=CHUNK
+        )
+        last = rows[-1][0] if rows else last
         sound = [row for row in rows if len(row[2]) == width]
         matrix = np.frombuffer(b"".join(row[2] for row in sound), np.float32).reshape(-1, dimensions)
         numbers, memories = (np.array([row[i] for row in sound], np.int64) for i in (0, 1))

@@ -1,26 +1,25 @@
-"""Rows of SQLite to the nouns of Recollect, and scopes to parameters."""
+"""Rows of a database to the nouns of Recollect, and scopes to parameters. Times in rows are microseconds."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from recollect.query.terms import KeywordQuery
-from recollect.store.base import Candidate, Loaded
-from recollect.times import from_micros, from_micros_or_none, micros_or_none, to_micros
+from recollect.store.base import Candidate, Generation, Loaded, NamespaceFacts
+from recollect.times import from_micros, from_micros_or_none
 from recollect.types import Memory, Scope, Session, Successor
 
 Row = Sequence[Any]
 MEMORY_COLUMNS = 30
 
 
-def scope_parameters(scope: Scope, namespaces: Iterable[int]) -> dict[str, Any]:
-    """The parameters of the `scope` fragment, and in `filters` the names of those that it needs."""
+def scope_parameters(scope: Scope) -> dict[str, Any]:
+    """The parameters of the `scope` fragment but for the namespace; `filters` names its filters."""
     given: dict[str, Any] = {
-        "since": micros_or_none(scope.since),
-        "until": micros_or_none(scope.until),
-        "as_of": micros_or_none(scope.as_of),
+        "since": scope.since,
+        "until": scope.until,
+        "as_of": scope.as_of,
         "sectors": scope.sectors,
         "tiers": scope.tiers,
         "languages": scope.languages,
@@ -33,44 +32,34 @@ def scope_parameters(scope: Scope, namespaces: Iterable[int]) -> dict[str, Any]:
     filters = {name for name, value in given.items() if value is not None and value != ()}
     if scope.as_of is None and not scope.include_superseded:
         filters.add("current")
-    return {
-        "namespaces": json.dumps(list(namespaces)),
-        "kinds": json.dumps(scope.kinds),
-        "now": to_micros(scope.now),
-        "filters": frozenset(filters),
-        **{name: json.dumps(value) if isinstance(value, tuple) else value for name, value in given.items()},
-    }
+    return {"kinds": scope.kinds, "now": scope.now, "filters": frozenset(filters), **given}
 
 
-def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: bool) -> str:
-    """The FTS5 query: in these namespaces (or all), any of the words; all of the phrases when `strict`.
+def pattern(text: str) -> str:
+    """A text in a LIKE pattern, as it stands."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
-    Every term is quoted, so that no text can be read as an operator.
 
-    >>> from recollect.query.terms import parse_query
-    >>> match_expression(parse_query("lost NEAR( update"), [7], strict=True)
-    '(scope : "n7") AND (terms : ("lost" OR "lost" * OR "near" OR "near" * OR "updat" OR "updat" *))'
+def facts(languages: str, generations: Row) -> NamespaceFacts:
+    """What must be known of a namespace; `generations` are the columns of the two that it may have."""
+    return NamespaceFacts(
+        tuple(languages.split()), _generation(generations[:4]), _generation(generations[4:])
+    )
+
+
+def _generation(row: Row) -> Generation | None:
+    number, model, dimensions, fingerprint = row
+    return None if number is None else Generation(model, dimensions, fingerprint)
+
+
+def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate:
+    """A candidate from the columns of the `candidate` fragment.
+
+    With a `namespace`, numbers count within it alone, so it becomes a part of the keys.
     """
-    words = [
-        f'"{term}"{star}'
-        for word in query.words
-        for term in word.terms
-        for star in ("", " *")[: 1 + word.prefix]
-    ]
-    phrases = [
-        "(" + " OR ".join(f'"{" ".join(terms)}"' for terms in phrase.alternatives) + ")"
-        for phrase in query.phrases
-    ]
-    wanted = " OR ".join(words + phrases)
-    if strict and phrases:
-        wanted = f"{' AND '.join(phrases)} AND ({wanted})"
-    scope = " OR ".join(f'"n{number}"' for number in namespaces)
-    return f"(scope : {scope}) AND (terms : ({wanted}))" if scope else f"terms : ({wanted})"
-
-
-def candidate(row: Row, score: float) -> Candidate:
-    """A candidate from the columns of the `candidate` fragment."""
     number, session, position, created_at, salience, sector, importance, superseded = row
+    if namespace is not None:
+        number, session = (namespace, number), None if session is None else (namespace, session)
     return Candidate(
         number,
         score,
@@ -101,8 +90,8 @@ def memory(row: Row) -> Memory:
         access_count=row[12],
         token_count=row[13],
         language=row[14],
-        tags=_strings(row[15]),
-        files=_strings(row[16]),
+        tags=strings(row[15]),
+        files=strings(row[16]),
         summary=row[17],
         speaker=row[18],
         session=row[19],
@@ -115,12 +104,15 @@ def memory(row: Row) -> Memory:
         expires_at=from_micros_or_none(row[26]),
         deleted_at=from_micros_or_none(row[27]),
         document=row[28],
-        headings=_strings(row[29]),
+        headings=strings(row[29]),
     )
 
 
-def _strings(column: str) -> tuple[str, ...]:
-    return tuple(json.loads(column)) if column != "[]" else ()
+def strings(column: str | Sequence[str]) -> tuple[str, ...]:
+    """A column of several strings; SQLite keeps them as JSON."""
+    if isinstance(column, str):
+        return tuple(json.loads(column)) if column != "[]" else ()
+    return tuple(column)
 
 
 def loaded(row: Row) -> Loaded:

@@ -1,0 +1,79 @@
+"""Candidates from PostgreSQL: what both legs are asked in each namespace of a scope, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from recollect.store import rows
+from recollect.store.base import Candidate, Found, Key, Nearness, Words
+from recollect.store.postgres.statements import Asked
+from recollect.store.postgres.words import tsqueries, tsquery
+from recollect.store.statements import Row
+from recollect.types import Scope
+
+
+class Question(NamedTuple):
+    """One statement to run: for which scope and namespace, and for which leg."""
+
+    scope: int
+    namespace: str
+    leg: str
+    asked: Asked
+
+
+def questions(scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> Iterator[Question]:
+    """Everything to ask, in one go: each leg in each namespace; a phrase both insisted on and not."""
+    for number, scope in enumerate(scopes):
+        for namespace in scope.namespaces:
+            parameters = _parameters(scope, namespace, nearness)
+            if words is not None and words.query:
+                for leg in ("phrases", "words") if words.query.phrases else ("words",):
+                    wanted = tsquery(words.query, namespace, strict=leg == "phrases")
+                    given = parameters | {
+                        "words": tsqueries(words.query),
+                        "any": wanted,
+                        "limit": words.limit,
+                    }
+                    yield Question(number, namespace, leg, ("match", given))
+            if nearness is not None and nearness.limit:
+                yield Question(number, namespace, "near", ("near", parameters | {"limit": nearness.limit}))
+
+
+def _parameters(scope: Scope, namespace: str, nearness: Nearness | None) -> dict[str, Any]:
+    return rows.scope_parameters(scope) | {
+        "namespace": namespace,
+        "vector": None if nearness is None else nearness.vector,
+        "fingerprint": None if nearness is None else nearness.generation.fingerprint,
+    }
+
+
+def found(count: int, answers: Sequence[tuple[Question, list[Row]]]) -> list[Found]:
+    """What each of `count` scopes holds; loose words count only where no text has the phrases."""
+    scopes = []
+    for number in range(count):
+        legs: dict[str, list[Candidate]] = {"phrases": [], "words": [], "near": []}
+        similarity: dict[Key, float] = {}
+        for question, answer in answers:
+            if question.scope == number:
+                legs[question.leg] += _candidates(question, answer)
+                similarity |= _similarities(question, answer)
+        by_words = legs["phrases"] or legs["words"]
+        scopes.append(Found(_best_first(by_words), _best_first(legs["near"]), similarity))
+    return scopes
+
+
+def _best_first(candidates: list[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda each: -each.score)
+
+
+def _candidates(question: Question, answer: Sequence[Row]) -> list[Candidate]:
+    skipped = 1 if question.leg == "near" else 2
+    return [rows.candidate(row[skipped:], row[0], question.namespace) for row in answer]
+
+
+def _similarities(question: Question, answer: Sequence[Row]) -> dict[Key, float]:
+    """How near to the question what the words found is."""
+    if question.leg == "near":
+        return {}
+    return {(question.namespace, row[2]): row[1] for row in answer if row[1] is not None}

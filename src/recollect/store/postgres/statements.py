@@ -1,0 +1,121 @@
+"""The named statements on a PostgreSQL connection, alone or several in one round trip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from psycopg import Connection, sql
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+
+from recollect.store.statements import Row, Statements, statement
+
+if TYPE_CHECKING:
+    from psycopg.abc import Buffer
+
+PACKAGE = "recollect.store.postgres"
+SCHEMA = "recollect"
+AT_ONCE = 1000
+_PARAMETER = re.compile(r"(?<!:):(\w+)")
+_YEAR_2000 = 946_684_800_000_000
+
+Asked = tuple[str, Mapping[str, Any]]
+
+
+class Micros(Loader):
+    """A timestamptz as microseconds since 1970: what it is on the wire, and what rows have on any backend."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> int:
+        """The moment that these eight bytes say."""
+        return int.from_bytes(data, "big", signed=True) + _YEAR_2000
+
+
+@lru_cache(maxsize=1000)
+def prepared(schema: str, query: str, filters: frozenset[str], dimensions: int | None) -> sql.SQL:
+    """A statement as psycopg takes it, on the tables of a schema."""
+    text = in_schema(statement(PACKAGE, query, filters), schema).replace("%", "%%")
+    text = text.replace("{index_dimensions}", str(dimensions))
+    return sql.SQL(_PARAMETER.sub(r"%(\1)s", text))  # our own text, not a caller's
+
+
+def in_schema(text: str, schema: str) -> str:
+    """SQL as it is written, on the tables of another schema.
+
+    >>> in_schema("SELECT 1 FROM recollect.memory", "team a")
+    'SELECT 1 FROM "team a".memory'
+    """
+    return text if schema == SCHEMA else text.replace(f"{SCHEMA}.", f"{quoted(schema)}.")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever it contains."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class PostgresStatements(Statements):
+    """Runs statements on the tables of a schema; times come back as microseconds, vectors as bytes."""
+
+    def __init__(self, connection: Connection, schema: str = SCHEMA) -> None:
+        self.connection = connection
+        self._schema = schema
+
+    def _prepared(self, query: str, parameters: dict[str, Any]) -> tuple[sql.SQL, dict[str, Any]]:
+        filters, dimensions = parameters.pop("filters", frozenset()), parameters.pop("index_dimensions", None)
+        return prepared(self._schema, query, filters, dimensions), _bound(parameters)
+
+    def rows(self, query: str, /, **parameters: Any) -> list[Row]:
+        return self.connection.execute(*self._prepared(query, parameters), binary=True).fetchall()
+
+    def value(self, query: str, /, **parameters: Any) -> Any:
+        row = self.connection.execute(*self._prepared(query, parameters), binary=True).fetchone()
+        return row[0] if row else None
+
+    def count(self, query: str, /, **parameters: Any) -> int:
+        return self.connection.execute(*self._prepared(query, parameters)).rowcount
+
+    def many(self, query: str, /, parameters: Iterable[Mapping[str, Any]]) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.executemany(self._prepared(query, {})[0], [_bound(each) for each in parameters])
+
+    def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
+        with self.connection.cursor(name=query, binary=True) as cursor:
+            cursor.itersize = AT_ONCE
+            cursor.execute(*self._prepared(query, parameters))
+            names = [column.name for column in cursor.description or ()]
+            for row in cursor:
+                yield {name: _read(name, value) for name, value in zip(names, row, strict=True)}
+
+    def together(self, asked: Sequence[Asked]) -> list[list[Row]]:
+        """The rows of several statements, in one round trip."""
+        with self.connection.pipeline():
+            cursors = [
+                self.connection.execute(*self._prepared(query, dict(parameters)), binary=True)
+                for query, parameters in asked
+            ]
+        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+
+def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    if hasattr(value, "dtype"):
+        return "[" + ",".join(map(repr, value.tolist())) + "]"
+    return value
+
+
+def _read(name: str, value: Any) -> Any:
+    """A vector as bytes in the order that exports have; PostgreSQL sends the other one after four bytes."""
+    if name != "embedding":
+        return value
+    import numpy as np
+
+    return np.frombuffer(value, ">f4", offset=4).astype("<f4").tobytes()

@@ -1,0 +1,158 @@
+"""The Store in PostgreSQL: as many writers as there are namespaces, and three round trips a recall."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from recollect.store import dump, rows, upkeep
+from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
+from recollect.store.postgres import administration, search
+from recollect.store.postgres.address import Address
+from recollect.store.postgres.connections import Connections
+from recollect.store.postgres.failures import translated
+from recollect.store.postgres.statements import Asked, quoted
+from recollect.store.postgres.writing import PostgresWriter, entry
+from recollect.store.sql import SqlStore
+from recollect.store.statements import Row, Statements
+from recollect.store.undump import Spool
+from recollect.store.writing import Writer
+from recollect.types import Finding, Memory, Progress, Scope
+
+Result = TypeVar("Result")
+_MENDED = ("vectors", "relations", "links", "successors", "sessions", "near_keys")
+
+
+class PostgresStore(SqlStore):
+    """A Store in a schema of a database; every statement names its namespace."""
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        address = Address.parse(url)
+        self._connections = Connections(address)
+        with translated(address), self._connections.connect() as connection:
+            administration.make(connection, address, create=create)
+            answer = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+            self._connections.read_only = bool(answer and answer[0])
+
+    @property
+    def read_only(self) -> bool:
+        return self._connections.read_only
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def _read(self, action: Callable[[Statements], Result]) -> Result:
+        return self._connections.read(action)
+
+    def _write(self, namespace: str, now: datetime, action: Callable[[Writer], Result]) -> Result:
+        def attempt(statements: Statements) -> Result:
+            writer = PostgresWriter(statements, namespace, now)
+            result = action(writer)
+            writer.finish()
+            return result
+
+        return self._connections.write(attempt)
+
+    def _together(self, asked: Sequence[Asked]) -> list[list[Row]]:
+        """The rows of several statements, in one round trip."""
+        return self._connections.read(lambda statements: statements.together(asked)) if asked else []
+
+    # candidates
+
+    def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
+        found = self._together([("facts", {"namespace": namespace}) for namespace in namespaces])
+        return {
+            namespace: rows.facts(languages, generations)
+            for namespace, answer in zip(namespaces, found, strict=True)
+            for languages, _, *generations in answer
+        }
+
+    def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
+        questions = list(search.questions(scopes, words, nearness))
+        answers = self._together([question.asked for question in questions])
+        return search.found(len(scopes), list(zip(questions, answers, strict=True)))
+
+    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+        if "\0" in text:
+            return []
+        found = self._in_namespaces("substring", scope, pattern=f"%{rows.pattern(text)}%", limit=limit)
+        candidates = [rows.candidate(row[1:], row[0], namespace) for namespace, row in found]
+        return sorted(candidates, key=lambda each: each.created_at, reverse=True)[:limit]
+
+    def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
+        found = [rows.memory(row) for _, row in self._in_namespaces("in_scope", scope, limit=limit)]
+        newest = sorted(found, key=lambda memory: memory.created_at, reverse=True)[:limit]
+        return newest[::-1]
+
+    def _in_namespaces(self, query: str, scope: Scope, **parameters: Any) -> list[tuple[str, Row]]:
+        given = rows.scope_parameters(scope) | parameters
+        found = self._together([(query, given | {"namespace": each}) for each in scope.namespaces])
+        return [(name, row) for name, answer in zip(scope.namespaces, found, strict=True) for row in answer]
+
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        found = self._by_namespace("load", keys, now=now)
+        return {(namespace, row[0]): rows.loaded(row) for namespace, row in found}
+
+    def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
+        found: dict[Key, list[Memory]] = {}
+        for namespace, row in self._by_namespace("neighbours", keys, reach=reach, now=now):
+            found.setdefault((namespace, row[0]), []).append(rows.memory(row[1:]))
+        return {key: tuple(memories) for key, memories in found.items()}
+
+    def _by_namespace(self, query: str, keys: Sequence[Key], **parameters: Any) -> list[tuple[str, Row]]:
+        numbers: dict[str, list[int]] = {}
+        for namespace, number in keys:  # type: ignore[misc]  # keys of ours come with their namespace
+            numbers.setdefault(namespace, []).append(number)
+        found = self._together(
+            [(query, parameters | {"namespace": name, "numbers": some}) for name, some in numbers.items()]
+        )
+        return [(name, row) for name, answer in zip(numbers, found, strict=True) for row in answer]
+
+    # upkeep
+
+    def _bytes(self) -> int:
+        schema = quoted(self._connections.address.schema)
+        tables = ", ".join(f"('{schema}.{table}')" for table in administration.TABLES)
+        query = f"SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM (VALUES {tables}) t (name)"
+        answer = self._connections.read(lambda s: s.connection.execute(query.encode()).fetchone())
+        return int(answer[0]) if answer else 0
+
+    def check(self, analyse: Analyser) -> list[Finding]:
+        found: Counter[str] = Counter()
+        names = [name for name in upkeep.CHECKS if name != "ghosts"]
+        for namespace in self.namespaces():
+            count = partial(upkeep.counts, names=names, analyse=analyse, stored=entry, namespace=namespace)
+            found += self._connections.read(count)
+        return list(upkeep.findings(found))
+
+    def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
+        """One namespace after the other, each in one transaction."""
+        total, done = sum(self.namespaces().values()), 0
+        for namespace in self.namespaces():
+            done += self._connections.write(partial(_rebuild, namespace=namespace, analyse=analyse))
+            if progress:
+                progress("rebuilding", done, max(total, done))
+
+    def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
+        with self._connections.snapshot() as statements:
+            yield from dump.dump(statements, namespace, vectors=vectors)
+
+    def _spool(self) -> AbstractContextManager[Spool]:
+        return Spool.made()
+
+
+def _rebuild(statements: Statements, namespace: str, analyse: Analyser) -> int:
+    """Everything derived of a namespace, made anew from its rows; how many there are."""
+    statements.rows("namespace", namespace=namespace)  # nobody else writes there meanwhile
+    for name in _MENDED:
+        statements.count(f"mend_{name}", namespace=namespace)
+    done = 0
+    for text, terms in upkeep.texts(statements, namespace=namespace):
+        upkeep.rewrite(statements, text, terms, analyse(text), entry)
+        done += 1
+    statements.count("mend_namespaces", namespace=namespace)
+    return done

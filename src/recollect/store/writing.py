@@ -1,0 +1,519 @@
+"""Writing, on any backend. Everything here runs inside the caller's one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
+from recollect.query.duplicates import is_near_duplicate
+from recollect.query.terms import terms_of
+from recollect.store import rows
+from recollect.store.base import Added, Generation, Record, Text, Vector
+from recollect.store.statements import Row, Statements
+from recollect.store.text import analyse
+from recollect.times import from_micros_or_none
+from recollect.types import Document, Memory, OnDuplicate, Receipt, Relation, Session, Usage
+
+REINFORCEMENT = 0.1
+MOST_SIMILAR = 20
+"""How many texts that share a key are looked at before a memory is taken for new."""
+
+Numbered = Literal["memory", "session", "document", "generation"]
+
+
+class Known(NamedTuple):
+    """A memory that a new one may say the same as."""
+
+    key: int
+    id: str
+    content: str
+    language: str
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    metadata: str = "{}"
+
+
+class Writer:
+    """One transaction's view of one namespace, which is made when it is not there yet.
+
+    New rows are collected and written together before anything else is asked of the store, or at the end.
+    """
+
+    def __init__(self, statements: Statements, namespace: str, now: datetime) -> None:
+        self._statements = statements
+        self._now = now
+        self._waiting: dict[str, list[Mapping[str, Any]]] = {}
+        self._sessions: dict[str, int] = {}
+        self._positions: dict[int, int] = {}
+        self._last: dict[Numbered, int] = {}
+        self.namespace: Any = namespace
+        self.namespace, languages, *self._generations = self._claim()
+        self._languages = set(languages.split())
+
+    def _claim(self) -> Row:
+        """What the rows call the namespace, its languages, its generation and the next one."""
+        self.run("make_namespace", name=self.namespace)
+        return self.rows("namespace", name=self.namespace)[0]
+
+    def finish(self) -> None:
+        """Write what still waits; to be called before the transaction ends."""
+        self._flush()
+
+    def _given(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {"namespace": self.namespace, "now": self._now, **parameters}
+
+    def run(self, query: str, /, **parameters: Any) -> int:
+        """How many rows a statement changed."""
+        self._flush()
+        return self._statements.count(query, **self._given(parameters))
+
+    def rows(self, query: str, /, **parameters: Any) -> list[Row]:
+        """The rows that a statement finds."""
+        self._flush()
+        return self._statements.rows(query, **self._given(parameters))
+
+    def value(self, query: str, /, **parameters: Any) -> Any:
+        """The first column of the first row, or None."""
+        self._flush()
+        return self._statements.value(query, **self._given(parameters))
+
+    def soon(self, query: str, /, **parameters: Any) -> None:
+        """A row that may wait for others of its kind."""
+        self._waiting.setdefault(query, []).append(self._given(parameters))
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for query, parameters in waiting.items():
+            self._statements.many(query, parameters)
+
+    def next_number(self, kind: Numbered) -> int:
+        """A number that no row of this kind has had."""
+        self._last[kind] = self._last_of(kind) + 1
+        return self._last[kind]
+
+    def _last_of(self, kind: Numbered) -> int:
+        if not self._last:
+            self._last = self._last_numbers()
+        return self._last[kind]
+
+    def _last_numbers(self) -> dict[Numbered, int]:
+        memory, session, document, generation = self.rows("last_numbers")[0]
+        return {"memory": memory, "session": session, "document": document, "generation": generation}
+
+    # memories
+
+    def add(
+        self, records: Sequence[Record], generation: Generation | None, on_duplicate: OnDuplicate
+    ) -> list[Added]:
+        """Write records, or reinforce the memory that says the same."""
+        number = self.generation(generation) if generation else None
+        self._make_sessions(records)
+        self.learn_languages(records)
+        self.refuse_taken(record.id for record in records)
+        same = self._same_texts(records) if on_duplicate == "reinforce" else None
+        similar = self._similar_texts(records)
+        return [self._add(record, number, same, similar) for record in records]
+
+    def _add(
+        self,
+        record: Record,
+        generation: int | None,
+        same: dict[bytes, Known] | None,
+        similar: dict[int, list[Known]],
+    ) -> Added:
+        merges = same is not None and _is_merged(record)
+        if same is not None and merges and record.hash in same:
+            same[record.hash] = known = self._reinforce(record, same[record.hash])
+            return Added(known.id, "reinforced", self._embed_late(known.key, generation, record))
+        key = self.insert(record)
+        if same is not None and merges and _is_current(record, self._now):
+            same[record.hash] = _known(key, record)
+        embedded = record.vector is not None and generation is not None
+        if embedded:
+            self.soon("add_vector", generation=generation, memory=key, embedding=record.vector)
+        return Added(record.id, "added", embedded, self._link_near_duplicates(key, record, similar))
+
+    def refuse_taken(self, ids: Iterable[str]) -> None:
+        """InvalidInput when one of these ids is there already, or is there twice."""
+        wanted = list(ids)
+        taken = {row[0] for row in self.rows("taken_ids", ids=wanted)}
+        for id in wanted:
+            if id in taken:
+                raise InvalidInput(
+                    f"A memory with the id {id!r} is there already: leave the id out, or update that one."
+                )
+            taken.add(id)
+
+    def insert(self, record: Record, *, document: int | None = None) -> int:
+        """The row, with its keyword entry; its number."""
+        key = self.next_number("memory")
+        session = position = None
+        if record.session is not None:
+            session = self.session(record.session, record.created_at)
+            position = self._place_in(session, record.position)
+        self.soon(
+            "add_memory",
+            **self.columns(record),
+            number=key,
+            session=session,
+            position=position,
+            document=document,
+        )
+        return key
+
+    def columns(self, record: Record) -> dict[str, Any]:
+        """A record's own columns; number, session, position and document are the writer's business."""
+        return columns(record)
+
+    def _place_in(self, session: int, wanted: int | None) -> int:
+        """The next place in a session, unless one is wanted."""
+        if session not in self._positions:
+            self._positions[session] = self.value("last_position", session=session)
+        place = self._positions[session] + 1 if wanted is None else wanted
+        self._positions[session] = max(place, self._positions[session])
+        return place
+
+    def _same_texts(self, records: Sequence[Record]) -> dict[bytes, Known]:
+        """The live memories that say the same as one of these, by the hash of the text."""
+        hashes = [record.hash for record in records if _is_merged(record)]
+        if not hashes:
+            return {}
+        found: dict[bytes, Known] = {}
+        for hash, key, id, content, language, tags, files, metadata in self.rows("same_texts", hashes=hashes):
+            known = Known(key, id, content, language, rows.strings(tags), rows.strings(files), metadata)
+            found.setdefault(hash, known)
+        return found
+
+    def _reinforce(self, record: Record, same: Known) -> Known:
+        """The same text again: what it brings is added, what it says anew counts, and it lives longer."""
+        tags = tuple(dict.fromkeys([*same.tags, *record.tags]))
+        files = tuple(dict.fromkeys([*same.files, *record.files]))
+        metadata = json.dumps(json.loads(same.metadata) | json.loads(record.metadata), ensure_ascii=False)
+        text = Text(same.key, 0, same.content, None, same.language, tags, files, (), "memory", None)
+        merged = replace(record, tags=tags, files=files, metadata=metadata, terms=analyse(text).terms)
+        self._terms_change(same.key, merged.terms)
+        self.run("merge", **self.columns(merged) | {"number": same.key})
+        self.touch([same.key], REINFORCEMENT, uses=0)
+        if record.session is not None:
+            self.link([same.key], self.session(record.session, record.created_at), "reinforced")
+        return same._replace(tags=tags, files=files, metadata=metadata)
+
+    def _terms_change(self, key: int, terms: str) -> None:
+        """Called before a memory gets other terms, for backends that count them."""
+
+    def _embed_late(self, key: int, generation: int | None, record: Record) -> bool:
+        """A memory that waited for its vector gets the one that came with the same text."""
+        if generation is None:
+            return False
+        embedded = bool(self.value("has_vector", memory=key, generation=generation))
+        if not embedded and record.vector is not None:
+            self.set_vector(key, generation, record.hash, record.vector)
+        return embedded or record.vector is not None
+
+    def _similar_texts(self, records: Sequence[Record]) -> dict[int, list[Known]]:
+        """Live memories by the near-duplicate keys that these records share with them, newest first."""
+        keys = {key for record in records for key in record.near_keys}
+        similar: dict[int, list[Known]] = {}
+        if keys:
+            for near, *known in self.rows("similar_texts", keys=sorted(keys), most=MOST_SIMILAR):
+                similar.setdefault(near, []).append(Known(*known))
+        return similar
+
+    def _link_near_duplicates(
+        self, key: int, record: Record, similar: dict[int, list[Known]]
+    ) -> tuple[str, ...]:
+        if not record.near_keys:
+            return ()
+        shared = {known.key: known for near in record.near_keys for known in similar.get(near, ())}
+        newest = sorted(shared.values(), reverse=True)[:MOST_SIMILAR]
+        terms = terms_of(record.content, record.language) if newest else []
+        found = [
+            known
+            for known in newest
+            if known.key != key and is_near_duplicate(terms, terms_of(known.content, known.language))
+        ]
+        self.set_near_keys(key, record.near_keys)
+        for known in found:
+            self.draw(key, known.key, "near_duplicate", "recollect", self._now)
+        if record.deleted_at is None:
+            for near in record.near_keys:
+                similar.setdefault(near, []).insert(0, _known(key, record))
+        return tuple(known.id for known in found)
+
+    def set_near_keys(self, key: int, near_keys: Iterable[int]) -> None:
+        """What near-duplicates of this memory will be found by."""
+        for near in near_keys:
+            self.soon("add_near_key", key=near, memory=key)
+
+    def change(
+        self, id: str, rewrite: Callable[[Memory], Record], generation: Generation | None, session: str | None
+    ) -> None:
+        """Write a memory anew under its id; what was derived from the old text goes."""
+        key = self.keys([id])[0]
+        row = self.rows("present", number=key)[0]
+        present = replace(rows.memory(row), valid_until=from_micros_or_none(row[-1]))
+        record = rewrite(present)
+        said_anew = (record.content, record.speaker) != (present.content, present.speaker)
+        self.learn_languages([record])
+        self._terms_change(key, record.terms)
+        self.run("change", number=key, **self.columns(record))
+        if record.session is not None and record.session != present.session:
+            number = self.session(record.session, record.created_at)
+            self.run("move_to_session", number=key, session=number, position=self._place_in(number, None))
+        if said_anew:
+            self._remove_vectors([key])
+            self.run("remove_near_keys", numbers=[key])
+            self.run("remove_near_links", number=key)
+            self._link_near_duplicates(key, record, self._similar_texts([record]))
+        if record.vector is not None and generation is not None:
+            self.set_vector(key, self.generation(generation), record.hash, record.vector)
+        if session is not None:
+            self.link([key], self.session(session), "updated")
+
+    def keys(self, ids: Sequence[str]) -> list[int]:
+        """The numbers of these memories, in order; NoSuchMemory for the first that is not there."""
+        found: dict[str, int] = dict(self.rows("keys", ids=list(ids)))
+        for id in ids:
+            if id not in found:
+                raise NoSuchMemory(
+                    f"There is no memory {id!r} in this namespace: recall or timeline show ids."
+                )
+        return [found[id] for id in ids]
+
+    def touch(self, keys: Sequence[int], amount: float, uses: int = 1) -> None:
+        """Settle decay and raise salience."""
+        self.run("touch", numbers=list(keys), amount=amount, uses=uses)
+
+    def supersede(self, old: str, new: str, at: datetime) -> None:
+        """Close `old` at the moment `new` began to hold, and link both."""
+        old_key, new_key = self.keys([old, new])
+        following: str | None = new
+        passed: set[str] = set()
+        while following is not None and following not in passed:
+            if following == old:
+                raise InvalidInput(f"{new} was itself superseded by {old}: that would be a circle.")
+            passed.add(following)
+            following = self.value("successor_of", id=following)
+        self.run("close_validity", number=old_key, new=new, at=at)
+        self.draw(new_key, old_key, "supersedes", "recollect", self._now)
+
+    def relate(self, relation: Relation) -> None:
+        """Draw an edge between two memories of this namespace."""
+        source, target = self.keys([relation.source, relation.target])
+        self.draw(source, target, relation.type, relation.origin, relation.created_at)
+
+    def draw(self, source: int, target: int, type: str, origin: str, at: datetime) -> None:
+        """An edge between two memories, by their numbers."""
+        self.soon("relate", source=source, target=target, type=type, origin=origin, at=at)
+
+    def unrelate(self, source: str, target: str, type: str | None) -> int:
+        """Remove edges from one memory to another."""
+        first, second = self.keys([source, target])
+        return self.run("unrelate", source=first, target=second, type=type)
+
+    def set_deleted(self, ids: Sequence[str], at: datetime | None) -> int:
+        """Delete softly, or restore."""
+        self.keys(ids)
+        return self.run("set_deleted", ids=list(ids), at=at)
+
+    # sessions
+
+    def session(self, id: str, started_at: datetime | None = None) -> int:
+        """The number of a session, which is made when it is not there yet."""
+        if id not in self._sessions:
+            offered = self._last_of("session") + 1
+            number = self.value("make_session", number=offered, id=id, started_at=started_at or self._now)
+            self.know_session(id, number)
+        return self._sessions[id]
+
+    def _make_sessions(self, records: Sequence[Record]) -> None:
+        """The sessions of these records, each begun with the earliest of them."""
+        began: dict[str, datetime] = {}
+        for record in records:
+            if record.session is not None:
+                known = began.setdefault(record.session, record.created_at)
+                began[record.session] = min(known, record.created_at)
+        for id, started_at in began.items():
+            self.session(id, started_at)
+
+    def save_session(self, session: Session, *, extracted: bool = False) -> None:
+        """Make a session, or write over it."""
+        offered = self._last_of("session") + 1
+        values = session_values(session, extracted=extracted)
+        self.know_session(session.id, self.value("save_session", number=offered, **values))
+
+    def know_session(self, id: str, number: int) -> None:
+        """A session that is there, and its number."""
+        self._sessions[id] = number
+        self._last["session"] = max(number, self._last_of("session"))
+
+    def link(self, keys: Sequence[int], session: int, usage: Usage) -> None:
+        """A session used these memories; one that was removed meanwhile is passed over."""
+        self.run("link", numbers=list(keys), session=session, usage=usage)
+
+    # vectors
+
+    def generation(self, generation: Generation) -> int:
+        """Its number. The first of a namespace is searched at once, a further one when it is complete."""
+        number, _ = self.make_generation(generation)
+        if number not in self._generations:
+            self.run("use_generation", generation=number)
+            searched = self._generations[0]
+            self._generations = [number, None] if searched is None else [searched, number]
+        return number
+
+    def make_generation(self, generation: Generation) -> tuple[int, bool]:
+        """Its number, and whether it was not known before."""
+        number: int | None = self.value("generation_number", fingerprint=generation.fingerprint)
+        if number is not None:
+            return number, False
+        number = self.next_number("generation")
+        self.run("make_generation", number=number, **asdict(generation))
+        return number, True
+
+    def set_vector(self, key: int, generation: int, hash: bytes, vector: Vector) -> None:
+        """Keep a vector, unless the text that it was made from has changed."""
+        self.soon("set_vector", generation=generation, memory=key, hash=hash, embedding=vector)
+
+    def switch_generation(self, generation: Generation) -> int:
+        """Search this generation from now on; the vectors of others go."""
+        number = self.generation(generation)
+        self.run("switch_generation", generation=number)
+        return self.run("remove_other_generations", generation=number)
+
+    # forgetting
+
+    def forget_sessions(self) -> int:
+        """Every session of the namespace, once its memories are gone."""
+        return self.run("remove_sessions")
+
+    def all_keys(self, *, expired: bool) -> list[int]:
+        """Every memory of the namespace, deleted ones too; or those that have expired."""
+        return [row[0] for row in self.rows("to_forget_all", expired=expired)]
+
+    def keys_in_scope(self, parameters: Mapping[str, Any]) -> list[int]:
+        """The memories in a scope; deleted and expired ones too."""
+        return [row[0] for row in self.rows("to_forget_in_scope", **parameters)]
+
+    def forget(self, keys: Sequence[int], *, replaced: int | None = None) -> Receipt:
+        """Remove memories and all that hangs on them, and documents that have no passage left."""
+        numbers = list(keys)
+        while self.run("bypass", numbers=numbers):
+            pass  # once for each link of a chain that goes
+        self.run("clear_extracts", numbers=numbers)
+        created: int = self.value("count_created", numbers=numbers)
+        return Receipt(
+            session_links=created + self.run("remove_links", numbers=numbers),
+            relations=self.run("remove_relations", numbers=numbers),
+            near_keys=self.run("remove_near_keys", numbers=numbers),
+            vectors=self._remove_vectors(numbers),
+            keyword_entries=self._remove_entries(numbers),
+            memories=self.run("remove_memories", numbers=numbers),
+            documents=self.run("remove_empty_documents", replaced=replaced),
+        )
+
+    def _remove_entries(self, numbers: Sequence[int]) -> int:
+        """How many keyword entries go with these memories."""
+        count: int = self.value("count_entries", numbers=list(numbers))
+        return count
+
+    def _remove_vectors(self, keys: Sequence[int]) -> int:
+        return self.run("remove_vectors", numbers=list(keys))
+
+    # documents
+
+    def document(self, document: Document, hash: bytes) -> int:
+        """Make a document, or write over the one with its name; its number."""
+        self.run("save_document", number=self.next_number("document"), **document_values(document, hash))
+        return self.document_number(document.name)
+
+    def document_number(self, name: str) -> int:
+        """What the rows call a document."""
+        number: int | None = self.value("document_number", name=name)
+        if number is None:
+            raise NoSuchDocument(f"There is no document {name!r} in this namespace.")
+        return number
+
+    def replace_passages(
+        self, document: int, records: Sequence[Record], generation: Generation | None
+    ) -> Receipt:
+        """The passages of a document, in the place of those that stood there."""
+        passages = [key for (key,) in self.rows("passages", document=document)]
+        receipt = self.forget(passages, replaced=document)
+        number = self.generation(generation) if generation else None
+        self.learn_languages(records)
+        self.refuse_taken(record.id for record in records)
+        for record in records:
+            key = self.insert(record, document=document)
+            if record.vector is not None and number is not None:
+                self.soon("add_vector", generation=number, memory=key, embedding=record.vector)
+        return receipt
+
+    def forget_document(self, name: str) -> Receipt:
+        """A document and its passages."""
+        number = self.document_number(name)
+        receipt = self.replace_passages(number, [], None)
+        self.run("remove_document", document=number)
+        return receipt
+
+    def learn_languages(self, records: Sequence[Record]) -> None:
+        """The languages of these records become languages of the namespace."""
+        languages = {record.language for record in records}
+        if not languages <= self._languages:
+            self._languages |= languages
+            self.run("learn_languages", languages=" ".join(sorted(self._languages)))
+
+
+def _is_merged(record: Record) -> bool:
+    """A turn of a conversation is never merged with another, nor is a passage."""
+    return record.speaker is None and record.kind == "memory"
+
+
+def _is_current(record: Record, now: datetime) -> bool:
+    """Whether the same text again would reinforce it."""
+    ends = (record.valid_until, record.expires_at)
+    is_over = any(end is not None and end <= now for end in ends)
+    return record.deleted_at is None and record.superseded_by is None and not is_over
+
+
+def _known(key: int, record: Record) -> Known:
+    return Known(key, record.id, record.content, record.language, record.tags, record.files, record.metadata)
+
+
+def session_values(session: Session, *, extracted: bool) -> dict[str, Any]:
+    """A session's columns."""
+    return {
+        "id": session.id,
+        "started_at": session.started_at,
+        "ended_at": session.ended_at,
+        "agent": session.agent,
+        "summary": session.summary,
+        "extracted": extracted,
+    }
+
+
+def document_values(document: Document, hash: bytes) -> dict[str, Any]:
+    """A document's columns."""
+    return {
+        "id": document.id,
+        "name": document.name,
+        "title": document.title,
+        "hash": hash,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
+    }
+
+
+_NOT_COLUMNS = ("session", "position", "document", "near_keys", "vector")
+
+
+def columns(record: Record) -> dict[str, Any]:
+    """A record's own columns; number, session, position and document are the writer's business."""
+    return {name: getattr(record, name) for name in _COLUMNS}
+
+
+_COLUMNS = tuple(name for name in Record.__dataclass_fields__ if name not in _NOT_COLUMNS)
