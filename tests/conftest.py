@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 import recollect
 from recollect import Memories
+
+from . import servers
+from .servers import PostgresServer
 
 NOON = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)  # a Wednesday
 
@@ -58,3 +62,40 @@ def open_memories(tmp_path: Path, clock: Clock) -> Iterator[OpenMemories]:
 @pytest.fixture
 def memories(open_memories: OpenMemories) -> Memories:
     return open_memories()
+
+
+@pytest.fixture(scope="session")
+def postgres_binaries() -> Iterator[None]:
+    """PostgreSQL can be started here; skipped where it cannot, save in CI, where it must."""
+    try:
+        servers.require()
+    except servers.Unavailable as reason:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(reason))
+    yield
+    servers.clean_up()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_binaries: None) -> Iterator[PostgresServer]:
+    """The server of this worker, for all tests that leave it running: quick, and not durable."""
+    with PostgresServer(durable=False) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_url(request: pytest.FixtureRequest) -> str:
+    """A PostgreSQL to make databases in: RECOLLECT_TEST_POSTGRES_URL, or the server of this worker."""
+    given = os.environ.get("RECOLLECT_TEST_POSTGRES_URL")
+    if given:
+        return given
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.url()
+
+
+@pytest.fixture
+def own_postgres(postgres_binaries: None) -> Iterator[PostgresServer]:
+    """A durable server for one test, to be stopped and killed."""
+    with PostgresServer() as server:
+        yield server
