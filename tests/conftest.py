@@ -8,10 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import recollect
 from recollect import Memories
+from recollect.store.postgres import administration
+from recollect.store.postgres.address import Address
 
 from . import servers
 from .servers import PostgresServer
@@ -41,16 +44,62 @@ def clock() -> Clock:
     return Clock()
 
 
+BACKENDS = ("sqlite", "postgres")
+sqlite_only = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+"""For what concerns the file itself."""
+postgres_only = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Which kind of store a test runs on; every test of behaviour runs on each."""
+    return str(request.param)
+
+
 @pytest.fixture
-def open_memories(tmp_path: Path, clock: Clock) -> Iterator[OpenMemories]:
+def store_url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """An empty store of that kind."""
+    if backend == "sqlite":
+        return str(tmp_path / "memory.db")
+    url: str = request.getfixturevalue("postgres_store")
+    empty(url)
+    return url
+
+
+@pytest.fixture(scope="session")
+def postgres_store(postgres_url: str) -> Iterator[str]:
+    """A schema for this worker alone, in the server that is there; distributed, if it has Citus."""
+    schema = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}_{os.getpid()}"
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}schema={schema}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        found = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'citus'").fetchone()
+    recollect.open(url).close()
+    if found:
+        address = Address.parse(url)
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("SET citus.shard_count = 4")
+            administration.distribute(connection, address)
+    yield url
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'DROP SCHEMA "{schema}" CASCADE'.encode())
+
+
+def empty(url: str) -> None:
+    """Remove every row of a PostgreSQL store."""
+    address = Address.parse(url)
+    with psycopg.connect(address.conninfo, autocommit=True) as connection:
+        for table in reversed(administration.TABLES):
+            connection.execute(f'DELETE FROM "{address.schema}".{table}'.encode())
+
+
+@pytest.fixture
+def open_memories(store_url: str, clock: Clock) -> Iterator[OpenMemories]:
     """Opens the test's store (always the same one), as often as asked; closes all at the end."""
     opened: list[Memories] = []
 
     def open_store(namespace: str = "proj1", embedder: Any = "hash", **options: Any) -> Memories:
         opened.append(
-            recollect.open(
-                tmp_path / "memory.db", namespace=namespace, embedder=embedder, **{"clock": clock, **options}
-            )
+            recollect.open(store_url, namespace=namespace, embedder=embedder, **{"clock": clock, **options})
         )
         return opened[-1]
 
