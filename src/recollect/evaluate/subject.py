@@ -129,14 +129,15 @@ def opened(
     file = file_of(url)
     is_new = file is not None and not file.exists()
     is_litter = False
-    with recollect.open(url, namespace=namespace(0), embedder=embedder) as memories:
-        subject = Subject(url, memories)
-        try:
-            yield subject
-        finally:
-            is_litter = is_new and not keep and subject.is_alone()
-            if not is_litter:
-                subject.tidy_up(progress, keep=keep)
-    if is_litter:
-        for ending in ("", "-wal", "-shm"):
+    try:
+        with recollect.open(url, namespace=namespace(0), embedder=embedder) as memories:
+            subject = Subject(url, memories)
+            try:
+                yield subject
+            finally:
+                is_litter = is_new and not keep and subject.is_alone()
+                if not is_litter:
+                    subject.tidy_up(progress, keep=keep)
+    finally:
+        for ending in ("", "-wal", "-shm") if is_litter else ():
             Path(f"{file}{ending}").unlink(missing_ok=True)
