@@ -57,6 +57,7 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
             [item.candidate.key for item, _ in kept[text, "ranked"][:10]], scope.now
         ),
         "the whole recall": lambda text: memories.recall(text, reinforce=False),
+        "marking what is used too": memories.recall,
     }
 
 

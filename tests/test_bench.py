@@ -252,6 +252,8 @@ def test_what_can_not_be_measured_is_told_in_a_sentence(cli: Cli) -> None:
     assert "give both" in cli.error(*SMALL, "--seconds", "3")
     assert "name it with --url" in cli.error(*SMALL, "--keep")
     assert "mongodb" in cli.error(*SMALL, "--url", "mongodb://host/x")
+    assert "no such home folder" in cli.error(*SMALL, "--url", "~nobody-of-this-name/x.db")
+    assert "does not exist" in cli.error(*SMALL, "--url", "no/such/folder/x.db", code=3)
     assert not (cli.folder / "one.db").exists()
 
 

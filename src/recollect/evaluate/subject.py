@@ -36,11 +36,14 @@ def id_of(number: int) -> str:
 
 
 def file_of(url: str) -> Path | None:
-    """The file that a URL names, if it is one."""
+    """The file that a URL names, if it names one; whether it can be opened is for others to say."""
     scheme, separator, rest = url.partition("://")
     if url == ":memory:" or (separator and scheme != "sqlite"):
         return None
-    return Path(rest if separator else url).expanduser().resolve()
+    try:
+        return Path(rest if separator else url).expanduser().resolve()
+    except (RuntimeError, ValueError, OSError):
+        return None
 
 
 class Subject:
