@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,12 +55,7 @@ def bench(door: Door, texts: Path | None, memories: int, **given: Any) -> None:
       recollect bench --url here.db --url /mnt/there.db --memories 100000 --namespaces 1000
       recollect bench --texts commits.jsonl.gz --writers 8 --seconds 30 --json
     """
-    if door.store or door.namespace or door.embedder:
-        raise click.UsageError("bench opens stores of its own: name them with --url.")
-    if given["seconds"] and not given["writers"]:
-        raise click.UsageError("--seconds says how long --writers are at work: give both.")
-    if (given["reuse"] or given["keep"]) and not given["urls"]:
-        raise click.UsageError("--reuse and --keep need a store that stays: name it with --url.")
+    _check(door, given)
     from tempfile import TemporaryDirectory
 
     from recollect.evaluate import bench as measuring
@@ -73,6 +68,16 @@ def bench(door: Door, texts: Path | None, memories: int, **given: Any) -> None:
     if not named:
         report = replace(report, stores=[replace(report.stores[0], url=TEMPORARY)])
     door.answer(report, _shown(report))
+
+
+def _check(door: Door, given: Mapping[str, Any]) -> None:
+    """UsageError for options that don't go together."""
+    if door.store or door.namespace or door.embedder:
+        raise click.UsageError("bench opens stores of its own: name them with --url.")
+    if given["seconds"] and not given["writers"]:
+        raise click.UsageError("--seconds says how long --writers are at work: give both.")
+    if (given["reuse"] or given["keep"]) and not given["urls"]:
+        raise click.UsageError("--reuse and --keep need a store that stays: name it with --url.")
 
 
 def _drafts(file: Path | None, count: int, namespaces: int, seed: int) -> list[Draft]:
