@@ -43,6 +43,7 @@ COMMANDS = {
         "doctor": ("upkeep", "Check that everything agrees, and mend it."),
         "reembed": ("upkeep", "Give every memory a vector of the embedder that is set."),
         "config": ("upkeep", "Show each setting, its value, and where it comes from."),
+        "bench": ("benching", "Measure how fast stores write and recall."),
         "demo": ("upkeep", "See what Recollect does with a project's history."),
         "completion": ("upkeep", "Print the completion script for a shell."),
     },
