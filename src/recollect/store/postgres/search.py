@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from recollect.store import rows
 from recollect.store.base import Candidate, Found, Key, Nearness, Words
 from recollect.store.postgres.statements import Asked
-from recollect.store.postgres.words import tsqueries, tsquery
+from recollect.store.postgres.words import phrases, quoted, tsqueries
 from recollect.store.statements import Row
 from recollect.types import Scope
 
@@ -29,15 +29,21 @@ def questions(scopes: Sequence[Scope], words: Words | None, nearness: Nearness |
             parameters = _parameters(scope, namespace, nearness)
             if words is not None and words.query:
                 for leg in ("phrases", "words") if words.query.phrases else ("words",):
-                    wanted = tsquery(words.query, namespace, strict=leg == "phrases")
-                    given = parameters | {
-                        "words": tsqueries(words.query),
-                        "any": wanted,
-                        "limit": words.limit,
-                    }
-                    yield Question(number, namespace, leg, ("match", given))
+                    asked = _match(parameters, namespace, words, strict=leg == "phrases")
+                    yield Question(number, namespace, leg, asked)
             if nearness is not None and nearness.limit:
-                yield Question(number, namespace, "near", ("near", parameters | {"limit": nearness.limit}))
+                reach = nearness.limit + nearness.limit // 4
+                given = parameters | {"limit": nearness.limit, "reach": reach}
+                yield Question(number, namespace, "near", ("near", given))
+
+
+def _match(parameters: dict[str, Any], namespace: str, words: Words, *, strict: bool) -> Asked:
+    return "match", parameters | {
+        "here": quoted(f" {namespace}"),
+        "words": tsqueries(words.query),
+        "phrases": phrases(words.query) if strict else None,
+        "limit": words.limit,
+    }
 
 
 def _parameters(scope: Scope, namespace: str, nearness: Nearness | None) -> dict[str, Any]:
