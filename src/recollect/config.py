@@ -106,4 +106,5 @@ def without_password(value: str) -> str:
     >>> without_password("postgresql://me:secret@host/db")
     'postgresql://me:***@host/db'
     """
-    return re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+    value = re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+    return re.sub(r"(?<=[?&]password=)[^&]*", "***", value)

@@ -38,6 +38,9 @@ COMMANDS = {
         "export": ("moving", "Write everything in the namespace as JSON lines."),
     },
     "Looking after the store": {
+        "init": ("serving", "Make a store, or bring it up to date."),
+        "index": ("serving", "Make indexes for the large namespaces of a PostgreSQL store."),
+        "grant": ("serving", "Let a role of a PostgreSQL server see a namespace."),
         "stats": ("upkeep", "Show the namespace in numbers."),
         "namespaces": ("upkeep", "List the namespaces of the store."),
         "doctor": ("upkeep", "Check that everything agrees, and mend it."),

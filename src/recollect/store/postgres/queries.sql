@@ -540,6 +540,9 @@ JOIN recollect.generation g ON g.namespace = v.namespace AND g.number = v.genera
 GROUP BY v.namespace, v.generation, g.dimensions, n.indexed_generation
 HAVING count(*) >= :least ORDER BY v.namespace
 
+-- indexed_namespaces -- Namespaces that have an index of their own (administration).
+SELECT n.namespace FROM recollect.namespace n WHERE n.indexed_generation IS NOT NULL
+
 -- set_indexed -- The generation of a namespace that has an index of its own, or none.
 UPDATE recollect.namespace SET indexed_generation = :generation WHERE namespace = :namespace
 
