@@ -112,6 +112,11 @@ def found(memories: Memories, **options: Any) -> list[list[str]]:
 
 
 class TestIndexes:
+    @pytest.fixture(autouse=True)
+    def leave_none(self, connection: psycopg.Connection, address: Address) -> Iterator[None]:
+        yield
+        indexes.index(connection, address, 1_000_000_000)
+
     def test_a_large_namespace_gets_one_and_answers_as_before(
         self, cli: Cli, open_memories: OpenMemories, memories: Memories, store_url: str,
         connection: psycopg.Connection, address: Address,
