@@ -37,6 +37,9 @@ COMMANDS = {
         "import": ("moving", "Bring in JSON lines: an export, or any with a text."),
         "export": ("moving", "Write everything in the namespace as JSON lines."),
     },
+    "Measuring": {
+        "eval": ("evaluating", "Measure how well questions are answered."),
+    },
     "Looking after the store": {
         "stats": ("upkeep", "Show the namespace in numbers."),
         "namespaces": ("upkeep", "List the namespaces of the store."),
