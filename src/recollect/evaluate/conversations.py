@@ -45,7 +45,7 @@ class _Gathered:
         self.documents: list[Document] = []
         self.questions: list[Question] = []
         self.relevance: dict[str, dict[str, int]] = {}
-        self.adversarial = 0
+        self.unanswerable = 0
 
     def add(self, sample: Mapping[str, Any]) -> None:
         """Take in one sample."""
@@ -62,11 +62,8 @@ def _read(gathered: _Gathered, samples: list[Any], path: Path) -> EvalSet:
             raise InvalidInput(
                 f"{path}, sample {number:,}: it is not as it should be ({type(error).__name__}: {error})."
             ) from error
-    notes = (
-        [f"{gathered.adversarial:,} questions that have no answer were left out"]
-        if gathered.adversarial
-        else []
-    )
+    note = f"questions left out, since they have no answer: {gathered.unanswerable:,}"
+    notes = [note] if gathered.unanswerable else []
     return assemble(path.stem, gathered.documents, gathered.questions, gathered.relevance, notes)
 
 
@@ -81,7 +78,7 @@ class _Locomo(_Gathered):
         for number, asked in enumerate(sample["qa"]):
             category = int(asked["category"])
             if category not in LOCOMO_CATEGORIES:
-                self.adversarial += 1
+                self.unanswerable += 1
                 continue
             id = f"{scope}:q{number}"
             question = Question(id, str(asked["question"]), scope=scope, category=LOCOMO_CATEGORIES[category])
@@ -134,7 +131,7 @@ class _LongMemEval(_Gathered):
     def add(self, sample: Mapping[str, Any]) -> None:
         id = str(sample["question_id"])
         if id.endswith(UNANSWERABLE):
-            self.adversarial += 1
+            self.unanswerable += 1
             return
         sessions = sample["haystack_sessions"]
         names = sample["haystack_session_ids"]

@@ -115,7 +115,11 @@ def evaluate(
         if not keep:
             with open_store(Clock()) as memories:
                 filling.forget(memories, whole)
-    waiting = [f"{filled.waiting:,} documents have no vector: the embedder failed"] if filled.waiting else []
+    waiting = (
+        [f"documents without a vector, since the embedder failed: {filled.waiting:,}"]
+        if filled.waiting
+        else []
+    )
     return Result(
         name=whole.name,
         documents=len(whole.documents),
@@ -147,7 +151,7 @@ def evaluate_own(
         for each in made
     ]
     outcomes = [run(open_store, asks, each, namespace, progress) for each in settings]
-    note = f"{len(asks):,} probes, made of {len({each.memory for each in made}):,} memories"
+    note = f"memories that probes were made of: {len({each.memory for each in made}):,}"
     return Result(namespace, stats.memories, 1, stats.embedder, tuple(asks), tuple(outcomes), (note,))
 
 

@@ -82,14 +82,8 @@ def assemble(
                 f"{name}: question {question.id!r} is asked of {question.scope!r}, which has no documents."
             )
     left_out = len(asked) - len(answerable)
-    if not left_out:
-        return made
-    which = (
-        "question that no document answers was"
-        if left_out == 1
-        else "questions that no document answers were"
-    )
-    return replace(made, notes=(*made.notes, f"{left_out:,} {which} left out"))
+    note = f"questions left out, since no document answers them: {left_out:,}"
+    return replace(made, notes=(*made.notes, note)) if left_out else made
 
 
 def sampled(whole: EvalSet, number: int | None) -> EvalSet:
@@ -109,5 +103,5 @@ def sampled(whole: EvalSet, number: int | None) -> EvalSet:
         documents=documents,
         questions=questions,
         relevance={question.id: whole.relevance[question.id] for question in questions},
-        notes=(*whole.notes, f"a sample of {number:,} of {len(whole.questions):,} questions"),
+        notes=(*whole.notes, f"questions asked, as a sample: {number:,} of {len(whole.questions):,}"),
     )
