@@ -191,8 +191,8 @@ def test_the_page_stands_alone_and_shows_hostile_text_as_text(cli: Cli) -> None:
     page = (cli.folder / "page.html").read_text("utf-8")
     parsed = Tags(page)
     assert set(parsed.tags) == {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "span", "svg", "line", "text",
-        "g", "circle", "div", "table", "tr", "th", "td",
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "span", "svg", "line",
+        "text", "g", "circle", "div", "table", "tr", "th", "td",
     } | ({"rect"} & set(parsed.tags))  # fmt: skip
     assert not any(name.startswith("on") or name in ("href", "src") for name, _ in parsed.attributes)
     assert "url(" not in page and "//" not in page.replace("<!doctype html>", "")
@@ -239,7 +239,8 @@ def test_progress_is_told_for_the_whole_set(cli: Cli, monkeypatch: pytest.Monkey
     cli.out("eval", "small", "--mode", "keyword")
     assert told == [
         ("small: storing", 3, 4), ("small: embedding", 3, 4), ("small: storing", 4, 4),
-        ("small: embedding", 4, 4), ("small: keyword", 1, 3), ("small: keyword", 2, 3), ("small: keyword", 3, 3),
+        ("small: embedding", 4, 4), ("small: keyword", 1, 3), ("small: keyword", 2, 3),
+        ("small: keyword", 3, 3),
     ]  # fmt: skip
 
 
