@@ -21,7 +21,9 @@ FEWEST_WORDS = 6
 """A text with fewer is passed over: any part of it could be of another."""
 _FEWEST_TELLING = 4
 _MOST_IN_PHRASE = 8
+_LONGEST_PHRASE = 100
 _MOST_SCATTERED = 4
+_PIECE = 4
 
 KINDS = {
     "phrase": "some of its words, as they follow each other",
@@ -93,12 +95,15 @@ def texts_of(records: Iterable[Mapping[str, Any]], now: datetime) -> Iterator[tu
 
 
 def _cut(memory: str, text: str) -> _Text:
-    """The words of a text, one after the other; in scripts without spaces, pairs of characters."""
+    """The words of a text, one after the other; in scripts without spaces, pieces of four characters."""
     language = detect(text)
     stops = stop_words([language])
     spans: list[tuple[int, int]] = []
     for term in analyse(text, language):
-        if not spans or term.start >= spans[-1][1]:
+        first, end = spans[-1] if spans else (0, -1)
+        if term.start == end and end - first < _PIECE:
+            spans[-1] = first, term.end
+        elif term.start >= end:
             spans.append((term.start, term.end))
     words = (text[start:end] for start, end in spans)
     telling = dict.fromkeys(word for word in words if fold(word) not in stops and len(word) > 1)
@@ -124,7 +129,8 @@ def _phrase(text: _Text, chance: random.Random) -> str:
         i for i in range(len(text.spans) - length + 1) if text.text[slice(*text.spans[i])] in text.telling
     ]
     first = chance.choice(starts or [0])
-    return " ".join(text.text[text.spans[first][0] : text.spans[first + length - 1][1]].split())
+    start, end = text.spans[first][0], text.spans[first + length - 1][1]
+    return " ".join(text.text[start : min(end, start + _LONGEST_PHRASE)].split())
 
 
 def _some(words: Sequence[str], chance: random.Random) -> list[str]:

@@ -210,7 +210,10 @@ def headline(of: SetReport) -> str:
 
 
 def tables(of: SetReport) -> Iterator[Table]:
-    """The measures of every setting, the main ones by category, and wins and losses."""
+    """The measures of every setting, the main ones by category, and wins and losses.
+
+    Where every question has one answer, all@k says nothing that any@k does not.
+    """
     names = tuple(summary.setting for summary in of.settings)
     rows = [
         (measure, *(_estimate(summary.overall.measures[measure]) for summary in of.settings))
@@ -219,7 +222,9 @@ def tables(of: SetReport) -> Iterator[Table]:
     speeds = (f"{summary.timing.queries_per_second:.0f}" for summary in of.settings)
     yield Table("mean [95% interval]", ("measure", *names), (*rows, ("queries/s", *speeds)))
     groups = [summary.categories for summary in of.settings]
-    for measure in BY_CATEGORY if groups and groups[0] else ():
+    one_each = all(len(each.relevant) == 1 for each in of.asked)
+    shown = [measure for measure in BY_CATEGORY if not (one_each and measure.startswith("all"))]
+    for measure in shown if groups and groups[0] else ():
         by_category = tuple(
             (row[0].category or "–", f"{row[0].questions:,}", *(_estimate(g.measures[measure]) for g in row))
             for row in zip(*groups, strict=True)
