@@ -69,7 +69,7 @@ def fill(memories: Memories, whole: EvalSet, mark: str, progress: Progress | Non
 
     What was filled for this set under another mark, or not to the end, is forgotten first.
     """
-    namespaces = {scope: f"{_base(whole, mark)}:{scope or '-'}" for scope in whole.scopes}
+    namespaces = {scope: f"{_base(whole, mark)}:{scope}" for scope in whole.scopes}
     notes = memories.in_namespace(_base(whole, mark))
     held = _noted(notes)
     if held is not None and _is_complete(memories, whole, namespaces, held):
@@ -77,10 +77,10 @@ def fill(memories: Memories, whole: EvalSet, mark: str, progress: Progress | Non
     forget(memories, whole)
     held = {}
     done = 0
-    for scope, namespace in namespaces.items():
-        documents = [document for document in whole.documents if document.scope == scope]
+    for scope, documents in whole.by_scope().items():
         told = _of_all(progress, whole.name, done, len(whole.documents))
-        written = memories.in_namespace(namespace).remember_many(list(map(_draft, documents)), progress=told)
+        of_scope = memories.in_namespace(namespaces[scope])
+        written = of_scope.remember_many(list(map(_draft, documents)), progress=told)
         held |= {
             document.id: each.id
             for document, each in zip(documents, written, strict=True)

@@ -160,12 +160,8 @@ def asks_of(whole: EvalSet, filled: Filled) -> list[Ask]:
 
     A memory that holds several merged documents has the highest of their grades.
     """
-    by_scope: dict[str, list[datetime]] = {}
-    for document in whole.documents:
-        if document.created_at:
-            by_scope.setdefault(document.scope, []).append(document.created_at)
-    everywhere = filling.newest(whole.documents)
-    latest = {scope: max(times) for scope, times in by_scope.items()}
+    latest = {scope: filling.newest(documents) for scope, documents in whole.by_scope().items()}
+    latest.setdefault("", filling.newest(whole.documents))
     asks = []
     for question in whole.questions:
         grades: dict[str, int] = {}
@@ -174,8 +170,7 @@ def asks_of(whole: EvalSet, filled: Filled) -> list[Ask]:
             grades[memory] = max(grade, grades.get(memory, 0))
         namespace = filled.namespaces.get(question.scope) if question.scope else None
         namespaces = (namespace,) if namespace else tuple(filled.namespaces.values())
-        at = question.asked_at or latest.get(question.scope, everywhere)
-        asks.append(Ask(question, namespaces, at, grades))
+        asks.append(Ask(question, namespaces, question.asked_at or latest[question.scope], grades))
     return asks
 
 

@@ -52,6 +52,13 @@ class EvalSet:
         """The scopes of the documents, in order."""
         return tuple(dict.fromkeys(document.scope for document in self.documents))
 
+    def by_scope(self) -> dict[str, list[Document]]:
+        """The documents of each scope, in order."""
+        found: dict[str, list[Document]] = {}
+        for document in self.documents:
+            found.setdefault(document.scope, []).append(document)
+        return found
+
 
 def assemble(
     name: str,
