@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeVar
 
-from recollect.store import dumped, rows
+from recollect.store import dump, dumped, rows
 from recollect.store.base import Added, Analyser, Generation, Pending, Record, Store, Vector
+from recollect.store.copying import Copying
 from recollect.store.statements import Row, Statements
 from recollect.store.text import embedded_text
 from recollect.store.undump import Spool, Undump
@@ -251,6 +253,10 @@ class SqlStore(Store):
     def namespaces(self) -> Mapping[str, int]:
         return dict(self._rows("namespace_names"))
 
+    def contents(self, namespace: str) -> Mapping[str, int]:
+        found = self._rows("contents", namespace=namespace)
+        return dict(zip(map(dump.plural, dump.TYPES), found[0], strict=True)) if found else {}
+
     def undump(
         self,
         namespace: str,
@@ -262,15 +268,23 @@ class SqlStore(Store):
     ) -> Mapping[str, int]:
         """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
         with self._spool() as spool:
-            self._fill(spool, dumped.Reader(analyse).steps(records))
+            reader = (
+                dumped.Reader(analyse, partial(self._title, namespace))
+                if as_it_was
+                else dumped.Reader(analyse)
+            )
+            self._fill(spool, reader.steps(records))
 
             def action(writer: Writer) -> Mapping[str, int]:
-                undump = Undump(writer, as_it_was=as_it_was)
+                undump = Copying(writer) if as_it_was else Undump(writer)
                 undump.write(spool)
                 undump.finish()
                 return undump.counts
 
             return self._write(namespace, now, action)
+
+    def _title(self, namespace: str, document: str) -> str | None:
+        return next((found.title for found, _ in self.documents(namespace, document)), None)
 
     def _fill(self, spool: Spool, steps: Iterator[dumped.Step]) -> None:
         for step in steps:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from recollect.errors import StoreError
 from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
@@ -41,6 +42,17 @@ class PostgresStore(SqlStore):
     @property
     def read_only(self) -> bool:
         return self._connections.read_only
+
+    def __str__(self) -> str:
+        return str(self._connections.address)
+
+    def identity(self) -> str:
+        address = self._connections.address
+        try:
+            found = self._rows("identity")
+        except StoreError:  # not every server tells
+            return str(address)
+        return "/".join(["postgresql:", *found[0], address.schema])
 
     def close(self) -> None:
         self._connections.close()
