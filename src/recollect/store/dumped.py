@@ -15,6 +15,8 @@ from recollect.types import KINDS, SECTORS, TIERS, TRUSTS, Document, Relation, S
 
 _USAGES: tuple[Usage, ...] = get_args(Usage)
 _MOST_DIMENSIONS = 100_000
+_MOST_METADATA = 100 * checks.LONGEST_METADATA
+"""The same text again adds its metadata: what came of that may be longer than what may be given at once."""
 _HASH_LENGTH = 16
 _UNIT = 1e-3
 """A vector whose length is further from 1 is none of ours."""
@@ -121,7 +123,9 @@ class Reader:
         )
         self._dimensions[generation.fingerprint] = generation.dimensions
         role = record.get("role")
-        return DumpedGeneration(generation, role and checks.choice(role, _ROLES, what="role"))
+        return DumpedGeneration(
+            generation, None if role is None else checks.choice(role, _ROLES, what="role")
+        )
 
     def _document(self, record: Mapping[str, Any]) -> DumpedDocument:
         document = Document(
@@ -231,7 +235,7 @@ def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
         "tags": checks.names(_list(record, "tags"), what="A tag"),
         "files": checks.names(_list(record, "files"), what="A file name"),
         "headings": tuple(_label(value, what="A heading") for value in _list(record, "headings")),
-        "metadata": checks.metadata(record["metadata"]),
+        "metadata": checks.metadata(record["metadata"], longest=_MOST_METADATA),
     }
     for name in ("session", "speaker", "source", "superseded_by"):
         fields[name] = checks.optional_name(record.get(name), what=f"The {name}")

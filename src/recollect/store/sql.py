@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeVar
 
+from recollect.errors import StoreError
 from recollect.store import dump, dumped, rows
 from recollect.store.base import Added, Analyser, Generation, Pending, Record, Store, Vector
 from recollect.store.copying import Copying
@@ -288,4 +289,9 @@ class SqlStore(Store):
 
     def _fill(self, spool: Spool, steps: Iterator[dumped.Step]) -> None:
         for step in steps:
-            spool.add(step)
+            try:
+                spool.add(step)
+            except OSError as error:
+                raise StoreError(
+                    f"Records can't be kept in the folder for temporary files ({error}): make room there."
+                ) from error

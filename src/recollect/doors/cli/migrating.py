@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", metavar="SOURCE")
+@click.argument("target", metavar="TARGET")
 @click.option(
     "-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this one; may be repeated."
 )
