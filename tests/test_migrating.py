@@ -232,12 +232,19 @@ def test_only_the_namespaces_that_were_named(source: str, postgres: str) -> None
     assert exported(postgres) == exported(source)
 
 
-def test_a_store_that_can_not_be_written_is_a_good_source(source: str, tmp_path: Path) -> None:
+def test_a_store_that_can_not_be_written_is_a_good_source(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = exported(source)
     Path(source).chmod(0o444)
-    if os.access(source, os.W_OK):  # root may always
-        pytest.skip("this user can write everything")
-    moved(source, str(tmp_path / "copy.db"))
+    theirs = store_at(str(tmp_path / "copy.db"))
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may always write
+    ours = store_at(source, create=False)
+    assert ours.read_only
+    assert migrate(ours, theirs).verified
+    ours.close()
+    theirs.close()
+    monkeypatch.undo()
     assert exported(str(tmp_path / "copy.db")) == before
 
 

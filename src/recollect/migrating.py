@@ -81,7 +81,10 @@ def migrate(
     """
     planned = plan(source, target, namespaces=namespaces, progress=progress)
     for each in planned:
-        _copy(source, target, each, progress)
+        if each.written:
+            _copy(source, target, each, progress)
+        else:
+            _Part().write(target, each.namespace)  # even one that holds nothing comes along
     return Migrated(tuple(_verify(source, target, each, progress) for each in planned), verified=True)
 
 

@@ -394,5 +394,5 @@ class Store(Protocol):
 
         `as_it_was` writes a part of a copy: every memory keeps its place in its session, what is there is
         written over, and what a record refers to may have come with an earlier part; only the generations
-        come with every part that has vectors of them.
+        come with every part that has vectors of them. A part is held in memory.
         """

@@ -268,21 +268,23 @@ class SqlStore(Store):
         as_it_was: bool = False,
     ) -> Mapping[str, int]:
         """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
+        if as_it_was:
+            reader = dumped.Reader(analyse, partial(self._title, namespace))
+            return self._undump(namespace, now, Copying, list(reader.steps(records)))
         with self._spool() as spool:
-            reader = (
-                dumped.Reader(analyse, partial(self._title, namespace))
-                if as_it_was
-                else dumped.Reader(analyse)
-            )
-            self._fill(spool, reader.steps(records))
+            self._fill(spool, dumped.Reader(analyse).steps(records))
+            return self._undump(namespace, now, Undump, spool)
 
-            def action(writer: Writer) -> Mapping[str, int]:
-                undump = Copying(writer) if as_it_was else Undump(writer)
-                undump.write(spool)
-                undump.finish()
-                return undump.counts
+    def _undump(
+        self, namespace: str, now: datetime, how: type[Undump], steps: Iterable[dumped.Step]
+    ) -> Mapping[str, int]:
+        def action(writer: Writer) -> Mapping[str, int]:
+            undump = how(writer)
+            undump.write(steps)
+            undump.finish()
+            return undump.counts
 
-            return self._write(namespace, now, action)
+        return self._write(namespace, now, action)
 
     def _title(self, namespace: str, document: str) -> str | None:
         return next((found.title for found, _ in self.documents(namespace, document)), None)

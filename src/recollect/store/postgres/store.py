@@ -151,6 +151,9 @@ class PostgresStore(SqlStore):
 
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
         with self._connections.snapshot() as statements:
+            # All will be read: without this, PostgreSQL prefers what gives the first rows soon and the rest
+            # very late, at least where it has not counted the tables yet.
+            statements.connection.execute("SET LOCAL cursor_tuple_fraction = 1")
             yield from dump.dump(statements, namespace, vectors=vectors)
 
     def _spool(self) -> AbstractContextManager[Spool]:
