@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
@@ -12,6 +13,7 @@ from recollect.errors import ConfigError
 from recollect.store.postgres.statements import SCHEMA
 
 _LONGEST_NAME = 63
+_QUOTED = re.compile('"[^"]*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Address:
         try:
             known = conninfo_to_dict(conninfo)
         except ProgrammingError as error:
-            reason = str(error).strip().splitlines()[0]
+            reason = _QUOTED.sub("…", str(error).strip().splitlines()[0])  # it may quote the password
             raise ConfigError(f"The URL of the store can't be read ({reason}): see postgresql://.") from None
         defaults = {"connect_timeout": "10", "application_name": "recollect"}
         missing = {name: value for name, value in defaults.items() if name not in known}
