@@ -135,8 +135,11 @@ def _without_password(value: str) -> str:
 
     >>> _without_password("postgresql://me:secret@host/db")
     'postgresql://me:***@host/db'
+    >>> _without_password("postgresql://host/db?user=me&password=secret")
+    'postgresql://host/db?user=me&password=***'
     """
-    return re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+    value = re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1***", value)
 
 
 @command(config)

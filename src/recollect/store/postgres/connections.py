@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +35,7 @@ CONFLICTS = 10
 """How often a transaction is tried again that others got in the way of."""
 
 Result = TypeVar("Result")
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it would print, our errors say
 
 
 class Transaction(NamedTuple):
@@ -77,7 +79,7 @@ class Connections:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                connection = psycopg.connect(self.address.conninfo, autocommit=True)
+                connection = psycopg.connect(self.address.conninfo, autocommit=True, client_encoding="UTF8")
             except psycopg.OperationalError as error:
                 if not is_starting(error) or time.monotonic() > deadline:
                     raise
@@ -145,7 +147,11 @@ class Connections:
 
     def _begin_snapshot(self) -> psycopg.Connection:
         connection = self.connect()
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _with_patience(self, attempt: Callable[[], Result]) -> Result:

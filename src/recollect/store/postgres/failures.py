@@ -32,10 +32,9 @@ _CUT = (
     errors.IdleSessionTimeout,
     errors.IdleInTransactionSessionTimeout,
 )
-_NOT_ADMITTED = (errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
-_REFUSALS: tuple[tuple[str, Kinds], ...] = (
+_REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
     ("too many (clients|connections)|remaining connection slots", errors.TooManyConnections),
-    ("authentication failed|pg_hba.conf|no password supplied|role .* (exist|log in)", _NOT_ADMITTED),
+    ("authentication failed|pg_hba.conf|no password supplied|role .* (exist|log in)", errors.InvalidPassword),
     ("database .* does not exist", errors.InvalidCatalogName),
     ("permission denied for database", errors.InsufficientPrivilege),
 )
@@ -69,11 +68,11 @@ def is_conflict(error: psycopg.Error) -> bool:
     return isinstance(error, (errors.SerializationFailure, errors.DeadlockDetected))
 
 
-def refusal(error: psycopg.Error) -> Kinds | None:
+def refusal(error: psycopg.Error) -> type[psycopg.Error] | None:
     """Why a server that is there would not let us in; there is no code for it, only its words."""
     if error.sqlstate is not None:
         return None
-    return next((kinds for words, kinds in _REFUSALS if re.search(words, str(error))), None)
+    return next((kind for words, kind in _REFUSALS if re.search(words, str(error))), None)
 
 
 @contextmanager
@@ -88,9 +87,9 @@ def translated(address: Address) -> Iterator[None]:
 def in_our_words(error: psycopg.Error, address: Address) -> RecollectError:
     """The error of ours that says the same, with what to do about it."""
     given = {"where": address, "reason": reason(error)}
-    refused = refusal(error)
+    kind = refusal(error) or type(error)
     for kinds, ours, sentence in _MEANINGS:
-        if isinstance(error, kinds) or kinds is refused:
+        if issubclass(kind, kinds):
             return ours(sentence.format(**given))
     if is_lost(error):
         return StoreUnreachable(UNREACHABLE.format(**given))
@@ -138,7 +137,7 @@ _MEANINGS: tuple[tuple[Kinds, type[RecollectError], str], ...] = (
     ),
     (errors.ReadOnlySqlTransaction, StoreReadOnly, READ_ONLY),
     (
-        _NOT_ADMITTED,
+        (errors.InvalidPassword, errors.InvalidAuthorizationSpecification),
         StoreError,
         "{where} refuses this user ({reason}): check the user and password in the URL.",
     ),
