@@ -38,8 +38,8 @@ class PostgresStore(SqlStore):
         self._indexed: dict[str, Indexed] = {}
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
-            answer = connection.execute("SELECT pg_is_in_recovery()").fetchone()
-            self._connections.read_only = bool(answer and answer[0])
+            answer = connection.execute("SHOW transaction_read_only").fetchone()  # on a replica as well
+            self._connections.read_only = answer == ("on",)
 
     @property
     def read_only(self) -> bool:
