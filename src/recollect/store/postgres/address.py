@@ -30,7 +30,12 @@ class Address:
         >>> Address.parse("postgresql://ana@db/notes?schema=team_a&sslmode=require").schema
         'team_a'
         """
-        parts = urlsplit(url)
+        if "\0" in url:  # libpq would read no further
+            raise ConfigError("The URL of the store contains a NUL byte: see postgresql://.")
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise ConfigError(f"The URL of the store can't be read ({error}): see postgresql://.") from None
         given = dict(parse_qsl(parts.query, keep_blank_values=True))
         schema = given.pop("schema", SCHEMA)
         size, patience = given.pop("pool_size", "10"), given.pop("pool_timeout", "30")

@@ -606,6 +606,11 @@ UPDATE recollect.memory AS m SET session = NULL, position = NULL
 WHERE m.namespace = :namespace AND m.session IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM recollect.session s WHERE s.namespace = :namespace AND s.number = m.session)
 
+-- mend_documents -- A passage outlives its document.
+UPDATE recollect.memory AS m SET document = NULL
+WHERE m.namespace = :namespace AND m.document IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM recollect.document d WHERE d.namespace = :namespace AND d.number = m.document)
+
 -- mend_near_keys -- Every near-duplicate key goes, to be made anew.
 DELETE FROM recollect.near_key WHERE namespace = :namespace
 
