@@ -53,13 +53,15 @@ def found(count: int, answers: Sequence[tuple[Question, list[Row]]]) -> list[Fou
     scopes = []
     for number in range(count):
         legs: dict[str, list[Candidate]] = {"phrases": [], "words": [], "near": []}
+        limits: dict[str, int] = {}
         similarity: dict[Key, float] = {}
         for question, answer in answers:
             if question.scope == number:
                 legs[question.leg] += _candidates(question, answer)
+                limits[question.leg] = question.asked[1]["limit"]
                 similarity |= _similarities(question, answer)
-        by_words = legs["phrases"] or legs["words"]
-        scopes.append(Found(_best_first(by_words), _best_first(legs["near"]), similarity))
+        best = {leg: _best_first(each)[: limits.get(leg)] for leg, each in legs.items()}
+        scopes.append(Found(best["phrases"] or best["words"], best["near"], similarity))
     return scopes
 
 
