@@ -7,6 +7,7 @@ folder upwards, else the user's own), and that over the defaults.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -97,3 +98,13 @@ def _from_file(path: Path) -> dict[str, str]:
                 f"{path} names a home folder that is not there: write the path in full."
             ) from None
     return settings
+
+
+def without_password(value: str) -> str:
+    """A URL that may be shown.
+
+    >>> without_password("postgresql://me:secret@host/db")
+    'postgresql://me:***@host/db'
+    """
+    value = re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+    return re.sub(r"(?<=[?&]password=)[^&]*", "***", value)

@@ -46,9 +46,14 @@ def open(
     )
 
 
+def is_postgres(url: str) -> bool:
+    """Whether a URL names a PostgreSQL database."""
+    return url.startswith(("postgresql://", "postgres://"))
+
+
 def store_at(url: str, *, create: bool = True, make_folder: bool = False) -> Store:
     """The store that a URL names: a PostgreSQL database, a file, or one in memory."""
-    if url.startswith(("postgresql://", "postgres://")):
+    if is_postgres(url):
         try:
             from recollect.store.postgres.store import PostgresStore
         except ImportError as error:

@@ -246,7 +246,7 @@ class Writer:
 
     def set_near_keys(self, key: int, near_keys: Iterable[int]) -> None:
         """What near-duplicates of this memory will be found by."""
-        for near in near_keys:
+        for near in dict.fromkeys(near_keys):
             self.soon("add_near_key", key=near, memory=key)
 
     def change(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -123,20 +122,13 @@ def config(door: Door) -> None:
 
     loaded = settings.load(url=door.store, namespace=door.namespace, embedder=door.embedder)
     origins = loaded.origins or {}
-    rows = [(name, _without_password(getattr(loaded, name)), origins[name]) for name in settings.SETTINGS]
+    rows = [
+        (name, settings.without_password(getattr(loaded, name)), origins[name]) for name in settings.SETTINGS
+    ]
     door.answer(
         {name: {"value": value, "origin": origin} for name, value, origin in rows},
         render.table(("setting", "value", "from"), rows),
     )
-
-
-def _without_password(value: str) -> str:
-    """A URL that may be shown.
-
-    >>> _without_password("postgresql://me:secret@host/db")
-    'postgresql://me:***@host/db'
-    """
-    return re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
 
 
 @command(config)

@@ -93,31 +93,26 @@ WHERE n.namespace = :namespace
 -- times -- How often a word stands in a text. PostgreSQL gives no such number, but its rank of a single word is
 -- 0.1 times the sum of 1/i² over its occurrences, divided by the limit of that sum, 1.644934: that sum is undone.
 -- (Of a beginning that several words share the sum may pass the limit; then it is near enough itself.)
-CASE WHEN r.sum < 1.6449 THEN round((1 / (1.6449340668482264 - r.sum) - 0.5)::numeric)::double precision
-ELSE r.sum END
+CASE WHEN r.sum < 1.6449 THEN floor(1 / (1.6449340668482264 - r.sum)) ELSE r.sum END
 
 -- match -- Live memories in scope that contain any of the words, by BM25, best first, and how near each is.
 -- A word counts by how rare it is among the memories of the namespace; length is measured against their mean.
-WITH asked AS MATERIALIZED (
-  SELECT each.place, each.word::tsquery AS word
-  FROM unnest(:words::text[]) WITH ORDINALITY AS each (word, place)
-), counted AS MATERIALIZED (
+WITH counted AS MATERIALIZED (
   SELECT n.entries, greatest(n.words::double precision / greatest(n.entries, 1), 1) AS mean_length
   FROM recollect.namespace n WHERE n.namespace = :namespace
-), holding AS MATERIALIZED (
-  SELECT m.number, m.words, m.length, {scope} AS inside
-  FROM recollect.memory m WHERE m.namespace = :namespace AND m.words @@ :any::tsquery
 ), occurrence AS MATERIALIZED (
-  SELECT h.number, h.length, h.inside, a.place, {times} AS times
-  FROM holding h JOIN asked a ON h.words @@ a.word
-  CROSS JOIN LATERAL (SELECT ts_rank(h.words, a.word)::double precision * 16.449340668482264 AS sum) r
+  SELECT a.place, m.number, m.length, {times} AS times,
+    (:phrases::tsquery IS NULL OR m.words @@ :phrases::tsquery) AND {scope} AS inside
+  FROM unnest(:words::tsquery[]) WITH ORDINALITY AS a (word, place)
+  JOIN recollect.memory m ON m.namespace = :namespace AND m.words @@ (:here::tsquery && a.word)
+  CROSS JOIN LATERAL (SELECT ts_rank(m.words, a.word)::double precision * 16.449340668482264 AS sum) r
 ), rarity AS MATERIALIZED (
   SELECT o.place, ln(greatest(
     1.000001, (c.entries - count(*) + 0.5) / (count(*) + 0.5)))::double precision AS weight
   FROM occurrence o CROSS JOIN counted c GROUP BY o.place, c.entries
 ), best AS MATERIALIZED (
   SELECT o.number,
-    sum(r.weight * o.times * 2.2 / (o.times + 1.2 * (0.25 + 0.75 * o.length / c.mean_length))) AS score
+    sum(r.weight * o.times * 2.2 / (o.times + 0.3 + 0.9 * (o.length / c.mean_length))) AS score
   FROM occurrence o JOIN rarity r ON r.place = o.place CROSS JOIN counted c
   WHERE o.inside GROUP BY o.number ORDER BY score DESC, o.number LIMIT :limit
 )
@@ -126,11 +121,27 @@ FROM best b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b
 LEFT JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = b.number AND v.generation = {searched}
 ORDER BY b.score DESC, b.number
 
--- near -- The nearest live memories in scope, exactly: every vector of the namespace is looked at.
-SELECT -(v.embedding <#> :vector::vector), {candidate}
-FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
-WHERE v.namespace = :namespace AND v.generation = {searched} AND {scope}
-ORDER BY v.embedding <#> :vector::vector, m.number LIMIT :limit
+-- near -- The nearest live memories in scope, exactly. The nearest few of all are checked against the scope; only
+-- when too many of them were outside is every vector in scope looked at.
+WITH nearest AS MATERIALIZED (
+  SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance FROM recollect.vector v
+  WHERE v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
+), inside AS MATERIALIZED (
+  SELECT n.number, n.distance FROM nearest n
+  JOIN recollect.memory m ON m.namespace = :namespace AND m.number = n.number WHERE {scope}
+), enough AS MATERIALIZED (
+  SELECT (SELECT count(*) FROM inside) >= :limit OR (SELECT count(*) FROM nearest) < :reach AS yes
+), best AS MATERIALIZED (
+  SELECT i.number, i.distance FROM inside i WHERE (SELECT yes FROM enough)
+  UNION ALL (
+    SELECT v.memory, v.embedding <#> :vector::vector AS distance
+    FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
+    WHERE NOT (SELECT yes FROM enough) AND v.namespace = :namespace AND v.generation = {searched} AND {scope}
+    ORDER BY distance, v.memory LIMIT :limit)
+)
+SELECT -b.distance, {candidate}
+FROM best b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
+ORDER BY b.distance, b.number LIMIT :limit
 
 -- near_by_index -- The nearest live memories in scope, found by the index of a large namespace, then put in
 -- their exact order.
@@ -353,7 +364,6 @@ SELECT length FROM recollect.memory WHERE namespace = :namespace AND number = :n
 
 -- add_near_key -- A hash that near-duplicates of a memory are likely to share.
 INSERT INTO recollect.near_key (namespace, key, memory) VALUES (:namespace, :key, :memory)
-ON CONFLICT (namespace, key, memory) DO NOTHING
 
 -- remove_near_keys -- Those hashes go with the text.
 DELETE FROM recollect.near_key WHERE namespace = :namespace AND memory = ANY (:numbers::bigint[])
@@ -529,6 +539,9 @@ JOIN recollect.namespace n ON n.namespace = v.namespace AND n.generation = v.gen
 JOIN recollect.generation g ON g.namespace = v.namespace AND g.number = v.generation
 GROUP BY v.namespace, v.generation, g.dimensions, n.indexed_generation
 HAVING count(*) >= :least ORDER BY v.namespace
+
+-- indexed_namespaces -- Namespaces that have an index of their own (administration).
+SELECT n.namespace FROM recollect.namespace n WHERE n.indexed_generation IS NOT NULL
 
 -- set_indexed -- The generation of a namespace that has an index of its own, or none.
 UPDATE recollect.namespace SET indexed_generation = :generation WHERE namespace = :namespace

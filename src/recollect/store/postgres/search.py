@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recollect.store import rows
 from recollect.store.base import Candidate, Found, Key, Nearness, Words
+from recollect.store.postgres.indexes import Indexed
 from recollect.store.postgres.statements import Asked
-from recollect.store.postgres.words import tsqueries, tsquery
+from recollect.store.postgres.words import phrases, quoted, tsqueries
 from recollect.store.statements import Row
 from recollect.types import Scope
 
@@ -22,22 +23,44 @@ class Question(NamedTuple):
     asked: Asked
 
 
-def questions(scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> Iterator[Question]:
+def questions(
+    scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None, indexed: Mapping[str, Indexed]
+) -> Iterator[Question]:
     """Everything to ask, in one go: each leg in each namespace; a phrase both insisted on and not."""
     for number, scope in enumerate(scopes):
         for namespace in scope.namespaces:
             parameters = _parameters(scope, namespace, nearness)
             if words is not None and words.query:
                 for leg in ("phrases", "words") if words.query.phrases else ("words",):
-                    wanted = tsquery(words.query, namespace, strict=leg == "phrases")
-                    given = parameters | {
-                        "words": tsqueries(words.query),
-                        "any": wanted,
-                        "limit": words.limit,
-                    }
-                    yield Question(number, namespace, leg, ("match", given))
+                    asked = _match(parameters, namespace, words, strict=leg == "phrases")
+                    yield Question(number, namespace, leg, asked)
             if nearness is not None and nearness.limit:
-                yield Question(number, namespace, "near", ("near", parameters | {"limit": nearness.limit}))
+                asked = _near(parameters, nearness.limit, indexed.get(namespace))
+                yield Question(number, namespace, "near", asked)
+
+
+def again(question: Question, answer: Sequence[Row]) -> Question | None:
+    """The same asked of every vector, where the index stopped before it had enough: the scope is narrow."""
+    query, parameters = question.asked
+    if query != "near_by_index" or len(answer) >= parameters["limit"]:
+        return None
+    return question._replace(asked=_near(dict(parameters), parameters["limit"], None))
+
+
+def _near(parameters: dict[str, Any], limit: int, indexed: Indexed | None) -> Asked:
+    if indexed is None:
+        return "near", parameters | {"limit": limit, "reach": limit + limit // 4}
+    further = {"indexed": indexed.generation, "index_dimensions": indexed.dimensions}
+    return "near_by_index", parameters | further | {"limit": limit, "reach": limit + limit // 2}
+
+
+def _match(parameters: dict[str, Any], namespace: str, words: Words, *, strict: bool) -> Asked:
+    return "match", parameters | {
+        "here": quoted(f" {namespace}"),
+        "words": tsqueries(words.query),
+        "phrases": phrases(words.query) if strict else None,
+        "limit": words.limit,
+    }
 
 
 def _parameters(scope: Scope, namespace: str, nearness: Nearness | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection, sql
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 PACKAGE = "recollect.store.postgres"
 SCHEMA = "recollect"
 AT_ONCE = 1000
+COPIED = 8
+"""From how many rows on copying them in pays."""
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
+_INSERT = re.compile(r"INSERT INTO (\S+) \(([^()]*)\)\s+VALUES \(([^()]*)\)")
 _YEAR_2000 = 946_684_800_000_000
 
 Asked = tuple[str, Mapping[str, Any]]
@@ -41,6 +44,16 @@ def prepared(schema: str, query: str, filters: frozenset[str], dimensions: int |
     text = in_schema(statement(PACKAGE, query, filters), schema).replace("%", "%%")
     text = text.replace("{index_dimensions}", str(dimensions))
     return sql.SQL(_PARAMETER.sub(r"%(\1)s", text))  # our own text, not a caller's
+
+
+@lru_cache(maxsize=200)
+def copying(schema: str, query: str) -> tuple[sql.SQL, list[str]] | None:
+    """What copies rows in, and the parameters of each; None where nothing is plainly inserted."""
+    plain = _INSERT.fullmatch(in_schema(statement(PACKAGE, query), schema))
+    if plain is None:
+        return None
+    table, columns, values = plain.groups()
+    return sql.SQL(f"COPY {table} ({columns}) FROM STDIN"), _PARAMETER.findall(values)
 
 
 def in_schema(text: str, schema: str) -> str:
@@ -79,8 +92,19 @@ class PostgresStatements(Statements):
         return self.connection.execute(*self._prepared(query, parameters)).rowcount
 
     def many(self, query: str, /, parameters: Iterable[Mapping[str, Any]]) -> None:
-        with self.connection.cursor() as cursor:
-            cursor.executemany(self._prepared(query, {})[0], [_bound(each) for each in parameters])
+        """Many new rows are copied in; few, or anything else, take one round trip together."""
+        bound = [_bound(each) for each in parameters]
+        copied = copying(self._schema, query) if len(bound) >= COPIED else None
+        if copied is None:
+            text = prepared(self._schema, query, frozenset(), None)
+            with self.connection.pipeline():
+                for each in bound:
+                    self.connection.execute(text, each)
+            return
+        text, names = copied
+        with self.connection.cursor() as cursor, cursor.copy(text) as copy:
+            for each in bound:
+                copy.write_row([each[name] for name in names])
 
     def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         with self.connection.cursor(name=query, binary=True) as cursor:
@@ -90,13 +114,17 @@ class PostgresStatements(Statements):
             for row in cursor:
                 yield {name: _read(name, value) for name, value in zip(names, row, strict=True)}
 
-    def together(self, asked: Sequence[Asked]) -> list[list[Row]]:
-        """The rows of several statements, in one round trip."""
+    def together(self, asked: Sequence[Asked], settings: Sequence[str] = ()) -> list[list[Row]]:
+        """The rows of several statements, in one round trip; with settings that hold for these alone."""
         with self.connection.pipeline():
+            for command in ("BEGIN", *(f"SET LOCAL {each}" for each in settings)) if settings else ():
+                self.connection.execute(command.encode())
             cursors = [
                 self.connection.execute(*self._prepared(query, dict(parameters)), binary=True)
                 for query, parameters in asked
             ]
+            if settings:
+                self.connection.execute("COMMIT")
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
 
@@ -108,8 +136,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     if hasattr(value, "dtype"):
-        return "[" + ",".join(map(repr, value.tolist())) + "]"
+        return _vector_format(len(value)) % tuple(value.tolist())
     return value
+
+
+@cache
+def _vector_format(dimensions: int) -> str:
+    """How a vector is written; nine digits tell every float32 from the next."""
+    return "[" + ",".join(["%.9g"] * dimensions) + "]"
 
 
 def _read(name: str, value: Any) -> Any:

@@ -15,6 +15,7 @@ from recollect.store.postgres import administration, search
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.connections import Connections
 from recollect.store.postgres.failures import translated
+from recollect.store.postgres.indexes import SETTINGS, Indexed
 from recollect.store.postgres.statements import Asked, quoted
 from recollect.store.postgres.writing import PostgresWriter, entry
 from recollect.store.sql import SqlStore
@@ -33,6 +34,7 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str, *, create: bool = True) -> None:
         address = Address.parse(url)
         self._connections = Connections(address)
+        self._indexed: dict[str, Indexed] = {}
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
             answer = connection.execute("SELECT pg_is_in_recovery()").fetchone()
@@ -57,23 +59,45 @@ class PostgresStore(SqlStore):
 
         return self._connections.write(attempt)
 
-    def _together(self, asked: Sequence[Asked]) -> list[list[Row]]:
+    def _together(self, asked: Sequence[Asked], settings: Sequence[str] = ()) -> list[list[Row]]:
         """The rows of several statements, in one round trip."""
-        return self._connections.read(lambda statements: statements.together(asked)) if asked else []
+        if not asked:
+            return []
+        return self._connections.read(lambda statements: statements.together(asked, settings))
 
     # candidates
 
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
         found = self._together([("facts", {"namespace": namespace}) for namespace in namespaces])
-        return {
-            namespace: rows.facts(languages, generations)
-            for namespace, answer in zip(namespaces, found, strict=True)
-            for languages, _, *generations in answer
-        }
+        facts: dict[str, NamespaceFacts] = {}
+        for namespace, answer in zip(namespaces, found, strict=True):
+            for languages, indexed, *generations in answer:
+                facts[namespace] = rows.facts(languages, generations)
+                self._note_index(namespace, indexed, *generations[:3])
+        return facts
+
+    def _note_index(
+        self,
+        namespace: str,
+        indexed: int | None,
+        generation: int | None,
+        _: str | None,
+        dimensions: int | None,
+    ) -> None:
+        """Whether the vectors that are searched have an index, for the search that follows."""
+        if indexed is not None and indexed == generation and dimensions is not None:
+            self._indexed[namespace] = Indexed(indexed, dimensions)
+        else:
+            self._indexed.pop(namespace, None)
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
-        questions = list(search.questions(scopes, words, nearness))
-        answers = self._together([question.asked for question in questions])
+        questions = list(search.questions(scopes, words, nearness, self._indexed))
+        settings = SETTINGS if any(question.asked[0] == "near_by_index" for question in questions) else ()
+        answers = self._together([question.asked for question in questions], settings)
+        more = {i: search.again(question, answers[i]) for i, question in enumerate(questions)}
+        further = {i: question for i, question in more.items() if question is not None}
+        for i, answer in zip(further, self._together([each.asked for each in further.values()]), strict=True):
+            questions[i], answers[i] = further[i], answer
         return search.found(len(scopes), list(zip(questions, answers, strict=True)))
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:

@@ -53,12 +53,9 @@ def tsqueries(query: KeywordQuery) -> list[str]:
     return words + [_phrase(terms) for phrase in query.phrases for terms in phrase.alternatives]
 
 
-def tsquery(query: KeywordQuery, namespace: str, *, strict: bool) -> str:
-    """The texts of a namespace that hold any of the words; all of the phrases when `strict`."""
-    wanted = [f"({' | '.join(tsqueries(query))})"]
-    if strict:
-        wanted += [f"({' | '.join(map(_phrase, phrase.alternatives))})" for phrase in query.phrases]
-    return " & ".join([quoted(f" {namespace}"), *wanted])
+def phrases(query: KeywordQuery) -> str:
+    """All of the phrases, each in any of the languages."""
+    return " & ".join(f"({' | '.join(map(_phrase, phrase.alternatives))})" for phrase in query.phrases)
 
 
 def _phrase(terms: Sequence[str]) -> str:

@@ -115,7 +115,7 @@ CREATE INDEX memory_by_text ON recollect.memory (namespace, hash);
 CREATE INDEX memory_by_session ON recollect.memory (namespace, session, position) WHERE session IS NOT NULL;
 CREATE INDEX memory_by_document ON recollect.memory (namespace, document) WHERE document IS NOT NULL;
 CREATE INDEX memory_by_successor ON recollect.memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
-CREATE INDEX memory_by_words ON recollect.memory USING gin (words);
+CREATE INDEX memory_by_words ON recollect.memory USING gin (words) WITH (fastupdate = off);
 
 -- float32, unit length, never out of line: a scan of a namespace reads them one after the other.
 CREATE TABLE recollect.vector (

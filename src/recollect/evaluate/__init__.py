@@ -1,0 +1,1 @@
+"""How good, how fast? The measures behind `recollect eval` and `recollect bench`."""

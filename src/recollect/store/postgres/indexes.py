@@ -1,0 +1,89 @@
+"""An index for the vectors of each large namespace, so that not all of them must be looked at."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from recollect.store.postgres.address import Address
+from recollect.store.postgres.statements import PostgresStatements, quoted
+from recollect.types import Progress
+
+LARGE = 20_000
+"""From how many vectors on an index pays: below, looking at all of them takes about as long."""
+MOST_DIMENSIONS = 4_000
+"""An index over half-precision vectors takes no more."""
+SEARCHED = 200
+"""How many neighbours a search keeps in mind."""
+SETTINGS = (
+    "citus.propagate_set_commands = 'local'",  # what follows holds on the nodes too; without Citus it is idle
+    f"hnsw.ef_search = {SEARCHED}",
+    "hnsw.iterative_scan = 'strict_order'",
+)
+_PREFIX = "vector_near_"
+
+
+class Indexed(NamedTuple):
+    """The generation of a namespace that has an index, and how long its vectors are."""
+
+    generation: int
+    dimensions: int
+
+
+def index(
+    connection: psycopg.Connection, address: Address, least: int = LARGE, progress: Progress | None = None
+) -> tuple[list[str], list[str]]:
+    """Make the indexes that are missing and drop those that are not needed; the namespaces of each.
+
+    Nobody waits meanwhile: each is made and dropped beside whoever reads and writes.
+    """
+    statements = PostgresStatements(connection, address.schema)
+    large = [row for row in statements.rows("large_namespaces", least=least) if row[2] <= MOST_DIMENSIONS]
+    wanted = {_name(namespace, generation) for namespace, generation, _, _ in large}
+    dropped = _drop_others(connection, address, wanted)
+    for namespace in statements.rows("indexed_namespaces"):
+        if namespace[0] not in {row[0] for row in large}:
+            statements.count("set_indexed", namespace=namespace[0], generation=None)
+    made = []
+    for done, (namespace, generation, dimensions, is_indexed) in enumerate(large, 1):
+        if not is_indexed:
+            _make(connection, address, namespace, generation, dimensions)
+            statements.count("set_indexed", namespace=namespace, generation=generation)
+            made.append(namespace)
+        if progress:
+            progress("indexing", done, len(large))
+    return made, dropped
+
+
+def _make(
+    connection: psycopg.Connection, address: Address, namespace: str, generation: int, dimensions: int
+) -> None:
+    """The index of one namespace; what an interrupted attempt left is made anew."""
+    name = _name(namespace, generation)
+    schema = quoted(address.schema)
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema}.{name}".encode())
+    made = sql.SQL(
+        f"CREATE INDEX CONCURRENTLY {name} ON {schema}.vector "
+        f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_ip_ops) "
+        f"WHERE namespace = {{}} AND generation = {generation}"
+    )
+    connection.execute(made.format(sql.Literal(namespace)))
+
+
+def _drop_others(connection: psycopg.Connection, address: Address, wanted: set[str]) -> list[str]:
+    found = connection.execute(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND starts_with(indexname, %s)",
+        [address.schema, _PREFIX],
+    )
+    others = sorted(name for (name,) in found if name not in wanted)
+    for name in others:
+        connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {quoted(address.schema)}.{name}".encode())
+    return others
+
+
+def _name(namespace: str, generation: int) -> str:
+    digest = hashlib.blake2b(namespace.encode(), digest_size=12).hexdigest()
+    return f"{_PREFIX}{digest}_{generation}"
