@@ -190,7 +190,8 @@ class ReadingContract:
         store.set_deleted(HERE, ["d"], NOW, NOW)
         numbers = store.stats(HERE, at(2))
         wanted = {"memories": 4, "passages": 2, "documents": 1, "sessions": 1, "relations": 1,
-                  "superseded": 1, "deleted": 1, "expired": 1, "vectors": 1, "first": at(-9), "last": NOW}  # fmt: skip
+                  "superseded": 1, "deleted": 1, "expired": 1, "vectors": 1, "first": at(-9),
+                  "last": NOW}  # fmt: skip
         assert {name: numbers[name] for name in wanted} == wanted
         assert set(numbers["generations"]) == {MODEL.model, NEWER_MODEL.model}
         assert numbers["sectors"] == {"semantic": 1, "episodic": 2, "procedural": 1}

@@ -57,7 +57,7 @@ def _near(parameters: dict[str, Any], limit: int, indexed: Indexed | None) -> As
 def _match(parameters: dict[str, Any], namespace: str, words: Words, *, strict: bool) -> Asked:
     return "match", parameters | {
         "here": quoted(f" {namespace}"),
-        "words": tsqueries(words.query),
+        "words": tsqueries(words.query, strict=strict),
         "phrases": phrases(words.query) if strict else None,
         "limit": words.limit,
     }
