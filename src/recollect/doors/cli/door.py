@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,6 +15,7 @@ from recollect.doors.cli import progress, render
 
 if TYPE_CHECKING:
     from recollect.memories import Memories
+    from recollect.memories.front import Clock
     from recollect.types import Progress
 
 
@@ -28,10 +29,11 @@ class Door:
     json: bool = False
     quiet: bool = False
 
-    def open(self, *, create: bool = False) -> Memories:
+    def open(self, *, create: bool = False, store: str | None = None, clock: Clock | None = None) -> Memories:
         """The memories that were asked for; what is not said comes from the settings.
 
-        Only a command that writes something new makes a store that is not there: a typo must not.
+        Only a command that writes something new makes a store that is not there: a typo must not. One that
+        works in a store of its own, or at a time of its own, says so.
         """
         import recollect
 
@@ -39,7 +41,14 @@ class Door:
             import logging
 
             logging.getLogger("recollect").setLevel(logging.ERROR)
-        return recollect.open(self.store, namespace=self.namespace, embedder=self.embedder, create=create)
+        at_a_time: Mapping[str, Any] = {"clock": clock} if clock else {}
+        return recollect.open(
+            store or self.store,
+            namespace=self.namespace,
+            embedder=self.embedder,
+            create=create,
+            **at_a_time,
+        )
 
     def answer(self, value: object, lines: str | Iterable[str]) -> None:
         """Print the answer: one JSON document, or these lines, which are not even made for JSON."""

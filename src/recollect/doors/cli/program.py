@@ -37,6 +37,9 @@ COMMANDS = {
         "import": ("moving", "Bring in JSON lines: an export, or any with a text."),
         "export": ("moving", "Write everything in the namespace as JSON lines."),
     },
+    "Measuring": {
+        "eval": ("evaluating", "Measure how well questions are answered."),
+    },
     "Looking after the store": {
         "init": ("serving", "Make a store, or bring it up to date."),
         "index": ("serving", "Make indexes for the large namespaces of a PostgreSQL store."),

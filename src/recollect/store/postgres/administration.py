@@ -97,19 +97,36 @@ def distribute(connection: psycopg.Connection, address: Address) -> list[str]:
             f"{address} has no Citus: run CREATE EXTENSION citus there and add the nodes, "
             "or leave out --distribute."
         )
-    done = []
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        for table in TABLES:
-            name = f"{quoted(address.schema)}.{table}"
-            known = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
-            if _value(connection, known, name) is None:
-                beside = "default" if table == TABLES[0] else f"{quoted(address.schema)}.{TABLES[0]}"
-                connection.execute(
-                    "SELECT create_distributed_table(%s, 'namespace', colocate_with => %s)", [name, beside]
-                )
-                done.append(table)
-    return done
+    schema, first = quoted(address.schema), f"{quoted(address.schema)}.{TABLES[0]}"
+    connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+    try:
+        known = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
+        missing = [table for table in TABLES if _value(connection, known, f"{schema}.{table}") is None]
+        had_rows = _value(connection, f"SELECT 1 FROM {first} LIMIT 1") is not None
+        for table in missing:
+            beside = "default" if table == TABLES[0] else first
+            connection.execute(
+                "SELECT create_distributed_table(%s, 'namespace', colocate_with => %s)",
+                [f"{schema}.{table}", beside],
+            )
+        for table in reversed(missing) if had_rows else ():
+            connection.execute(
+                "SELECT truncate_local_data_after_distributing_table(%s)", [f"{schema}.{table}"]
+            )
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    return missing
+
+
+def size(connection: psycopg.Connection, address: Address) -> int:
+    """How many bytes the tables and indexes of the store take, on all nodes."""
+    names = [f"{quoted(address.schema)}.{table}" for table in TABLES]
+    of_table = "pg_total_relation_size"
+    if _value(connection, "SELECT to_regclass('pg_dist_partition')") is not None:
+        known = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
+        of_table = "citus_total_relation_size" if _value(connection, known, names[0]) else of_table
+    total = f"SELECT sum({of_table}(name::regclass)) FROM unnest(%s::text[]) name"
+    return int(_value(connection, total, names))
 
 
 def _value(connection: psycopg.Connection, text: str, *parameters: Any) -> Any:

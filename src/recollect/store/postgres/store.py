@@ -16,7 +16,7 @@ from recollect.store.postgres.address import Address
 from recollect.store.postgres.connections import Connections
 from recollect.store.postgres.failures import translated
 from recollect.store.postgres.indexes import SETTINGS, Indexed
-from recollect.store.postgres.statements import Asked, quoted
+from recollect.store.postgres.statements import Asked
 from recollect.store.postgres.writing import PostgresWriter, entry
 from recollect.store.sql import SqlStore
 from recollect.store.statements import Row, Statements
@@ -139,11 +139,8 @@ class PostgresStore(SqlStore):
     # upkeep
 
     def _bytes(self) -> int:
-        schema = quoted(self._connections.address.schema)
-        tables = ", ".join(f"('{schema}.{table}')" for table in administration.TABLES)
-        query = f"SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM (VALUES {tables}) t (name)"
-        answer = self._connections.read(lambda s: s.connection.execute(query.encode()).fetchone())
-        return int(answer[0]) if answer else 0
+        address = self._connections.address
+        return self._connections.read(lambda each: administration.size(each.connection, address))
 
     def check(self, analyse: Analyser) -> list[Finding]:
         found: Counter[str] = Counter()
