@@ -85,7 +85,7 @@ def init(door: Door, url: str | None, distribute: bool, row_security: bool) -> N
     "--least",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="From how many vectors on a namespace gets an index.  [default: 20000]",
+    help="From how many vectors on a namespace gets an index (20,000).",
 )
 def index(door: Door, url: str | None, least: int | None) -> None:
     """Make an index for the vectors of each large namespace, and drop what is not needed any more.
@@ -107,7 +107,7 @@ def index(door: Door, url: str | None, least: int | None) -> None:
 
 @command()
 @_url
-@click.argument("role")
+@click.argument("role", metavar="ROLE")
 @click.option("--revoke", is_flag=True, help="Take it away again.")
 def grant(door: Door, url: str | None, role: str, revoke: bool) -> None:
     """Let a role of the PostgreSQL server see the namespace, and no other that was not granted to it.
