@@ -560,7 +560,16 @@ def test_places_where_no_file_can_be(url: str) -> None:
         opened(url)
 
 
-@pytest.mark.parametrize("url", ["postgres://localhost/memories", "nul\0.db"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://localhost/memories",
+        "nul\0.db",
+        "postgresql://[::1/memories",
+        "postgresql://localhost/nul\0",
+        "postgresql://localhost/memories?unheard=of",
+    ],
+)
 def test_a_place_that_is_no_place(url: str) -> None:
     with pytest.raises(ConfigError, match=":"):
         opened(url)

@@ -56,13 +56,16 @@ class Worker:
         self.forgotten: list[str] = []
 
     def run(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.act()
+
+    def act(self) -> None:
         actions: list[Callable[[], None]] = [
             self.remember, self.remember, self.remember, self.remember_many, self.recall, self.recall,
             self.supersede, self.forget, self.timeline, self.update, self.session, self.relate, self.document,
         ]  # fmt: skip
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.random.choice(actions)()
+        self.random.choice(actions)()
 
     def new_word(self) -> str:
         self.count += 1

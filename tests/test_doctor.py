@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import apsw
+import psycopg
 import pytest
 
 from recollect import Memories
+from recollect.store.postgres.address import Address
 
-from .conftest import OpenMemories
+from .conftest import BACKENDS, OpenMemories
 
 
 @pytest.fixture
@@ -25,26 +25,55 @@ def memories(open_memories: OpenMemories) -> Memories:
 
 
 DAMAGE = {
-    "entries": """INSERT INTO memory_words (memory_words, rowid, terms, scope)
-                  SELECT 'delete', number, terms, scope FROM memory WHERE number = 1""",
-    "ghosts": "INSERT INTO memory_words (rowid, terms, scope) VALUES (999, 'ghost', 'n1')",
-    "orphan_vectors": "UPDATE vector SET memory = 999 WHERE number = 1",
-    "vector_sizes": "UPDATE vector SET embedding = x'00000000' WHERE number = 2",
-    "relations": "INSERT INTO relation VALUES (1, 999, 'x', 'y', 0)",
-    "links": "INSERT INTO session_link VALUES (1, 999, 'recalled', 0)",
-    "near_keys": "INSERT INTO near_key VALUES (1, 1, 999)",
-    "successors": "UPDATE memory SET superseded_by = 'nowhere' WHERE number = 1",
-    "sessions": "UPDATE memory SET session = 999 WHERE number = 1",
-    "terms": "UPDATE memory SET terms = 'other words' WHERE number = 1",
+    "sqlite": {
+        "entries": """INSERT INTO memory_words (memory_words, rowid, terms, scope)
+                      SELECT 'delete', number, terms, scope FROM memory WHERE number = 1""",
+        "ghosts": "INSERT INTO memory_words (rowid, terms, scope) VALUES (999, 'ghost', 'n1')",
+        "orphan_vectors": "UPDATE vector SET memory = 999 WHERE number = 1",
+        "vector_sizes": "UPDATE vector SET embedding = x'00000000' WHERE number = 2",
+        "relations": "INSERT INTO relation VALUES (1, 999, 'x', 'y', 0)",
+        "links": "INSERT INTO session_link VALUES (1, 999, 'recalled', 0)",
+        "near_keys": "INSERT INTO near_key VALUES (1, 1, 999)",
+        "successors": "UPDATE memory SET superseded_by = 'nowhere' WHERE number = 1",
+        "sessions": "UPDATE memory SET session = 999 WHERE number = 1",
+        "terms": "UPDATE memory SET terms = 'other words' WHERE number = 1",
+    },
+    "postgres": {
+        "entries": "UPDATE memory SET terms = NULL WHERE number = 1",
+        "orphan_vectors": "UPDATE vector SET memory = 999 WHERE memory = 1",
+        "vector_sizes": "UPDATE vector SET embedding = '[1,0]' WHERE memory = 2",
+        "relations": "INSERT INTO relation VALUES ('proj1', 1, 999, 'x', 'y', now())",
+        "links": "INSERT INTO session_link VALUES ('proj1', 1, 999, 'recalled', now())",
+        "near_keys": "INSERT INTO near_key VALUES ('proj1', 1, 999)",
+        "successors": "UPDATE memory SET superseded_by = 'nowhere' WHERE number = 1",
+        "sessions": "UPDATE memory SET session = 999 WHERE number = 1",
+        "counts": "UPDATE namespace SET words = words + 7",
+        "terms": "UPDATE memory SET terms = 'other:1 words:2' WHERE number = 1",
+    },
 }
+KINDS = [(backend, check) for backend in BACKENDS for check in DAMAGE[backend]]
 
 
-@pytest.mark.parametrize("check", DAMAGE)
-def test_damage_is_found_said_in_words_and_mended(memories: Memories, tmp_path: Path, check: str) -> None:
-    damaged = apsw.Connection(str(tmp_path / "memory.db"))
-    damaged.execute("PRAGMA foreign_keys = OFF")
-    damaged.execute(DAMAGE[check])
-    damaged.close()
+def damage(url: str, sql: str) -> None:
+    """Do what Recollect never would, past every foreign key."""
+    if not url.startswith("postgresql:"):
+        file = apsw.Connection(url)
+        file.execute("PRAGMA foreign_keys = OFF")
+        file.execute(sql)
+        file.close()
+        return
+    address = Address.parse(url)
+    with psycopg.connect(address.conninfo, autocommit=True) as server:
+        server.execute(f'SET search_path = "{address.schema}", public'.encode())
+        server.execute("SET session_replication_role = replica")
+        server.execute(sql.encode())
+
+
+@pytest.mark.parametrize(("backend", "check"), KINDS, indirect=["backend"])
+def test_damage_is_found_said_in_words_and_mended(
+    memories: Memories, backend: str, store_url: str, check: str
+) -> None:
+    damage(store_url, DAMAGE[backend][check])
     findings = memories.doctor()
     assert check in {finding.check for finding in findings}
     assert all(finding.mendable and finding.count > 0 and finding.message for finding in findings)
@@ -52,6 +81,15 @@ def test_damage_is_found_said_in_words_and_mended(memories: Memories, tmp_path: 
     memories.reembed()
     assert memories.doctor() == []
     assert memories.recall("walrus", mode="keyword", include_documents=True)
+
+
+def test_a_passage_whose_document_is_gone_becomes_one_without(memories: Memories, store_url: str) -> None:
+    damage(store_url, "DELETE FROM document")
+    assert {finding.check for finding in memories.doctor()} >= {"sessions"}
+    memories.doctor(rebuild=True)
+    assert memories.doctor() == []
+    found = memories.recall("feed walrus", mode="keyword", include_documents=True)
+    assert [hit.memory.document for hit in found if hit.memory.kind == "passage"] == [None]
 
 
 def test_a_rebuild_loses_nothing(memories: Memories) -> None:
@@ -62,13 +100,17 @@ def test_a_rebuild_loses_nothing(memories: Memories) -> None:
     assert seen[-1] == 5
 
 
-def test_every_index_can_be_dropped_and_rebuilt(memories: Memories, tmp_path: Path) -> None:
+WITHOUT_INDEXES = {
+    "sqlite": """DELETE FROM vector; DELETE FROM near_key;
+                 INSERT INTO memory_words (memory_words) VALUES ('delete-all')""",
+    "postgres": "DELETE FROM vector; DELETE FROM near_key; UPDATE memory SET terms = NULL, length = 0",
+}
+
+
+def test_every_index_can_be_dropped_and_rebuilt(memories: Memories, backend: str, store_url: str) -> None:
     questions = ["walrus", "teal market", "port"]
     before = [[hit.memory.id for hit in memories.recall(q, reinforce=False)] for q in questions]
-    connection = apsw.Connection(str(tmp_path / "memory.db"))
-    connection.execute("DELETE FROM vector; DELETE FROM near_key")
-    connection.execute("INSERT INTO memory_words (memory_words) VALUES ('delete-all')")
-    connection.close()
+    damage(store_url, WITHOUT_INDEXES[backend])
     memories.doctor(rebuild=True)
     memories.reembed()
     assert [[hit.memory.id for hit in memories.recall(q, reinforce=False)] for q in questions] == before

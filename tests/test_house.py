@@ -17,7 +17,17 @@ from recollect.store.statements import queries, statement
 
 SQLITE = Path(recollect.__file__).parent / "store" / "sqlite"
 DATA = Path(__file__).parent / "data"
-HEAVY = ("numpy", "apsw", "onnxruntime", "click", "rich", "Stemmer", "uuid_utils", "recollect.memories")
+HEAVY = (
+    "numpy",
+    "apsw",
+    "onnxruntime",
+    "click",
+    "rich",
+    "Stemmer",
+    "uuid_utils",
+    "recollect.memories",
+    "pytest",
+)
 
 
 def loaded_by(code: str) -> set[str]:

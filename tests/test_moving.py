@@ -16,7 +16,7 @@ import pytest
 import recollect
 from recollect import Draft, InvalidInput, Memories, NotFound, StoreError
 from recollect.store import undump
-from tests.conftest import Clock, OpenMemories
+from tests.conftest import Clock, OpenMemories, sqlite_only
 
 Dumped = dict[str, Any]
 
@@ -405,10 +405,20 @@ def test_a_vector_that_is_hardly_off_is_put_right(memories: Memories) -> None:
     assert copy.doctor() == []
 
 
-def test_a_model_has_the_same_dimensions_everywhere(memories: Memories) -> None:
+def test_a_model_has_the_same_dimensions_everywhere(memories: Memories, backend: str) -> None:
+    """Where models are known to the whole store; in PostgreSQL each namespace has its own."""
     generation = of_type(everything(memories), "generation")[0]
+    other = [{**generation, "dimensions": 64}]
     with pytest.raises(InvalidInput, match="64 dimensions there and 256 here"):
-        memories.import_records([{**generation, "dimensions": 64}])
+        memories.import_records(other)
+    copy = memories.in_namespace("copy")
+    if backend == "postgres":
+        assert copy.import_records(other) == {"generations": 1}
+        assert of_type(exported(copy), "generation") == other
+    else:
+        with pytest.raises(InvalidInput, match="64 dimensions there and 256 here"):
+            copy.import_records(other)
+    assert of_type(exported(memories), "generation") == [generation]
 
 
 # whoever gives the records
@@ -487,6 +497,7 @@ def test_many_records_lie_in_a_file_beside_the_store(
     assert [entry.name for entry in tmp_path.iterdir()] == ["memory.db"]
 
 
+@sqlite_only
 def test_a_full_disk_is_the_store_s_trouble(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -22,7 +22,9 @@ _LOCK = 0x52436C74  # "RClt": whoever makes or migrates a store in this database
 
 def version(connection: psycopg.Connection, address: Address) -> int:
     """The schema version of the store; 0 when there is none yet."""
-    found = _value(connection, "SELECT to_regclass(%s)", f"{quoted(address.schema)}.version")
+    # to_regclass would do, but for a server process that remembers for a moment that there was no such table
+    asked = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'version'"
+    found = _value(connection, asked, address.schema)
     if found is None:
         return 0
     return int(_value(connection, f"SELECT max(version) FROM {quoted(address.schema)}.version") or 0)

@@ -92,13 +92,15 @@ WHERE n.namespace = :namespace
 
 -- times -- How often a word stands in a text. PostgreSQL gives no such number, but its rank of a single word is
 -- 0.1 times the sum of 1/i² over its occurrences, divided by the limit of that sum, 1.644934: that sum is undone.
--- (Of a beginning that several words share the sum may pass the limit; then it is near enough itself.)
-CASE WHEN r.sum < 1.6449 THEN floor(1 / (1.6449340668482264 - r.sum)) ELSE r.sum END
+-- (Of a beginning that several words share the sum may pass the limit; then it is near enough itself.) The rank
+-- of a phrase says how near its words are to each other: one that is there counts as said once.
+CASE WHEN numnode(a.word) > 1 THEN 1 WHEN r.sum < 1.6449 THEN floor(1 / (1.6449340668482264 - r.sum)) ELSE r.sum END
 
 -- match -- Live memories in scope that contain any of the words, by BM25, best first, and how near each is.
--- A word counts by how rare it is among the memories of the namespace; length is measured against their mean.
+-- A word counts by how rare it is among the memories of the namespace; length is measured against their mean
+-- (the namespace counts as a word of each, as it does in SQLite, so that both give the same scores).
 WITH counted AS MATERIALIZED (
-  SELECT n.entries, greatest(n.words::double precision / greatest(n.entries, 1), 1) AS mean_length
+  SELECT n.entries, 1 + n.words::double precision / greatest(n.entries, 1) AS mean_length
   FROM recollect.namespace n WHERE n.namespace = :namespace
 ), occurrence AS MATERIALIZED (
   SELECT a.place, m.number, m.length, {times} AS times,
@@ -112,7 +114,7 @@ WITH counted AS MATERIALIZED (
   FROM occurrence o CROSS JOIN counted c GROUP BY o.place, c.entries
 ), best AS MATERIALIZED (
   SELECT o.number,
-    sum(r.weight * o.times * 2.2 / (o.times + 0.3 + 0.9 * (o.length / c.mean_length))) AS score
+    sum(r.weight * o.times * 2.2 / (o.times + 0.3 + 0.9 * ((o.length + 1) / c.mean_length))) AS score
   FROM occurrence o JOIN rarity r ON r.place = o.place CROSS JOIN counted c
   WHERE o.inside GROUP BY o.number ORDER BY score DESC, o.number LIMIT :limit
 )
@@ -618,6 +620,11 @@ WHERE m.namespace = :namespace AND m.superseded_by IS NOT NULL AND NOT EXISTS (
 UPDATE recollect.memory AS m SET session = NULL, position = NULL
 WHERE m.namespace = :namespace AND m.session IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM recollect.session s WHERE s.namespace = :namespace AND s.number = m.session)
+
+-- mend_documents -- A passage outlives its document.
+UPDATE recollect.memory AS m SET document = NULL
+WHERE m.namespace = :namespace AND m.document IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM recollect.document d WHERE d.namespace = :namespace AND d.number = m.document)
 
 -- mend_near_keys -- Every near-duplicate key goes, to be made anew.
 DELETE FROM recollect.near_key WHERE namespace = :namespace

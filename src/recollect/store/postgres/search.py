@@ -57,7 +57,7 @@ def _near(parameters: dict[str, Any], limit: int, indexed: Indexed | None) -> As
 def _match(parameters: dict[str, Any], namespace: str, words: Words, *, strict: bool) -> Asked:
     return "match", parameters | {
         "here": quoted(f" {namespace}"),
-        "words": tsqueries(words.query),
+        "words": tsqueries(words.query, strict=strict),
         "phrases": phrases(words.query) if strict else None,
         "limit": words.limit,
     }
@@ -76,13 +76,15 @@ def found(count: int, answers: Sequence[tuple[Question, list[Row]]]) -> list[Fou
     scopes = []
     for number in range(count):
         legs: dict[str, list[Candidate]] = {"phrases": [], "words": [], "near": []}
+        limits: dict[str, int] = {}
         similarity: dict[Key, float] = {}
         for question, answer in answers:
             if question.scope == number:
                 legs[question.leg] += _candidates(question, answer)
+                limits[question.leg] = question.asked[1]["limit"]
                 similarity |= _similarities(question, answer)
-        by_words = legs["phrases"] or legs["words"]
-        scopes.append(Found(_best_first(by_words), _best_first(legs["near"]), similarity))
+        best = {leg: _best_first(each)[: limits.get(leg)] for leg, each in legs.items()}
+        scopes.append(Found(best["phrases"] or best["words"], best["near"], similarity))
     return scopes
 
 

@@ -26,7 +26,7 @@ from recollect.store.writing import Writer
 from recollect.types import Finding, Memory, Progress, Scope
 
 Result = TypeVar("Result")
-_MENDED = ("vectors", "relations", "links", "successors", "sessions", "near_keys")
+_MENDED = ("vectors", "relations", "links", "successors", "sessions", "documents", "near_keys")
 
 
 class PostgresStore(SqlStore):

@@ -37,8 +37,10 @@ def quoted(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def tsqueries(query: KeywordQuery) -> list[str]:
+def tsqueries(query: KeywordQuery, *, strict: bool = False) -> list[str]:
     """What counts as a match, each on its own: words, beginnings of words, phrases.
+
+    When `strict`, a phrase counts twice: for being insisted on, and among the rest.
 
     >>> from recollect.query.terms import parse_query
     >>> tsqueries(parse_query("lost update"))
@@ -50,7 +52,8 @@ def tsqueries(query: KeywordQuery) -> list[str]:
         for term in word.terms
         for star in ("", ":*")[: 1 + word.prefix]
     ]
-    return words + [_phrase(terms) for phrase in query.phrases for terms in phrase.alternatives]
+    phrases = [_phrase(terms) for phrase in query.phrases for terms in phrase.alternatives]
+    return words + phrases * (1 + strict)
 
 
 def phrases(query: KeywordQuery) -> str:

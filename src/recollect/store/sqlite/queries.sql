@@ -522,6 +522,10 @@ UPDATE memory AS m SET superseded_by = NULL, superseded_at = NULL WHERE m.supers
 UPDATE memory SET session = NULL, position = NULL
 WHERE session IS NOT NULL AND (SELECT namespace FROM session s WHERE s.number = memory.session) IS NOT namespace
 
+-- mend_documents -- A passage outlives its document.
+UPDATE memory SET document = NULL
+WHERE document IS NOT NULL AND (SELECT namespace FROM document d WHERE d.number = memory.document) IS NOT namespace
+
 -- mend_namespaces -- Readers that hold vectors in memory read them anew.
 UPDATE namespace SET removed_vectors = removed_vectors + 1000000000, languages = (
   SELECT ifnull(group_concat(DISTINCT m.language), '') FROM memory m WHERE m.namespace = namespace.number)

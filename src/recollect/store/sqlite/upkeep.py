@@ -37,7 +37,7 @@ def rebuild(statements: SqliteStatements, analyse: Analyser, progress: Progress 
     total = connection.execute("SELECT count(*) FROM memory").get
     connection.execute("PRAGMA defer_foreign_keys = ON")
     connection.execute("INSERT INTO memory_words (memory_words) VALUES ('rebuild')")
-    for name in ("vectors", "relations", "links", "successors", "sessions"):
+    for name in ("vectors", "relations", "links", "successors", "sessions", "documents"):
         statements.count(f"mend_{name}")
     connection.execute("DELETE FROM near_key")
     for done, (text, terms) in enumerate(upkeep.texts(statements), 1):

@@ -152,7 +152,9 @@ def best(scores: Vector, count: int) -> NDArray[np.intp]:
     [1, 3, 2]
     """
     if count < len(scores):
-        chosen = np.sort(np.argpartition(-scores, count - 1)[:count])
+        last = np.partition(scores, -count)[-count]
+        better, equal = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
+        chosen = np.sort(np.concatenate([better, equal[: count - len(better)]]))
     else:
         chosen = np.arange(len(scores))
     return chosen[np.argsort(-scores[chosen], kind="stable")]
