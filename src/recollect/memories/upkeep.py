@@ -73,6 +73,16 @@ class Upkeep(Front):
             self._store.switch_generation(self._namespace, generation, self._now())
         return waiting
 
+    def backfill(self, progress: Progress | None = None) -> int:
+        """Give rows what they lack: keyword entries in the whole store, then vectors in this namespace.
+
+        For rows that came some other way, as from an older program. Returns how many still wait for a vector.
+        """
+        self._later.finish()
+        self._store.rebuild(analyse, progress)
+        embedder = remembering.writer_of(self._store, self._meaning, self._namespace)
+        return self.reembed(progress) if embedder is not None else 0
+
     def stats(self) -> Stats:
         """This namespace in numbers."""
         self._later.finish()

@@ -48,6 +48,7 @@ COMMANDS = {
         "stats": ("upkeep", "Show the namespace in numbers."),
         "namespaces": ("upkeep", "List the namespaces of the store."),
         "doctor": ("upkeep", "Check that everything agrees, and mend it."),
+        "backfill": ("upkeep", "Give rows what they lack: keyword entries and vectors."),
         "reembed": ("upkeep", "Give every memory a vector of the embedder that is set."),
         "config": ("upkeep", "Show each setting, its value, and where it comes from."),
         "bench": ("benching", "Measure how fast stores write and recall."),

@@ -71,6 +71,24 @@ def doctor(door: Door, rebuild: bool) -> None:
 
 
 @command()
+def backfill(door: Door) -> None:
+    """Give rows what they lack: keyword entries in the whole store, then vectors in the namespace.
+
+    For rows that came some other way, as from an older program. Until then they are found by what they have,
+    or by their text as it stands.
+
+    \b
+    Example:
+      recollect backfill
+    """
+    with door.open(create=False) as memories, door.progress() as progress:
+        waiting = memories.backfill(progress)
+    door.answer(
+        {"pending": waiting}, f"{waiting:,} still without a vector" if waiting else "nothing is missing"
+    )
+
+
+@command()
 def reembed(door: Door) -> None:
     """Give every memory a vector of the embedder that is set; goes on where it was interrupted.
 

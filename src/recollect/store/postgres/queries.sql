@@ -588,11 +588,13 @@ LEFT JOIN recollect.document d ON d.namespace = m.namespace AND d.number = m.doc
 WHERE m.namespace = :namespace
   AND ((m.session IS NOT NULL AND s.number IS NULL) OR (m.document IS NOT NULL AND d.number IS NULL))
 
--- check_counts -- Whether a namespace has miscounted its keyword entries or their terms.
+-- check_counts -- Whether a namespace has miscounted its memories, their keyword entries or their terms.
 SELECT count(*) FROM recollect.namespace n CROSS JOIN (
-  SELECT count(m.terms) AS entries, coalesce(sum(m.length) FILTER (WHERE m.terms IS NOT NULL), 0) AS words
+  SELECT count(m.terms) AS entries, coalesce(sum(m.length) FILTER (WHERE m.terms IS NOT NULL), 0) AS words,
+    coalesce(max(m.number), 0) AS last
   FROM recollect.memory m WHERE m.namespace = :namespace
-) found WHERE n.namespace = :namespace AND (n.entries <> found.entries OR n.words <> found.words)
+) found WHERE n.namespace = :namespace
+  AND (n.entries <> found.entries OR n.words <> found.words OR n.last_memory < found.last)
 
 -- mend_vectors -- Vectors that no search may use.
 DELETE FROM recollect.vector v WHERE v.namespace = :namespace AND (
@@ -630,10 +632,12 @@ WHERE m.namespace = :namespace AND m.document IS NOT NULL AND NOT EXISTS (
 DELETE FROM recollect.near_key WHERE namespace = :namespace
 
 -- mend_namespaces -- What a namespace knows of its memories, counted anew.
-UPDATE recollect.namespace AS n SET entries = found.entries, words = found.words, languages = found.languages
+UPDATE recollect.namespace AS n SET entries = found.entries, words = found.words, languages = found.languages,
+  last_memory = greatest(n.last_memory, found.last)
 FROM (
   SELECT count(m.terms) AS entries, coalesce(sum(m.length) FILTER (WHERE m.terms IS NOT NULL), 0)::bigint AS words,
-    coalesce(string_agg(DISTINCT m.language, ' ' ORDER BY m.language), '') AS languages
+    coalesce(string_agg(DISTINCT m.language, ' ' ORDER BY m.language), '') AS languages,
+    coalesce(max(m.number), 0) AS last
   FROM recollect.memory m WHERE m.namespace = :namespace
 ) found WHERE n.namespace = :namespace
 

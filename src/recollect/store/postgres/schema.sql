@@ -108,7 +108,10 @@ CREATE TABLE recollect.memory (
   UNIQUE (namespace, id),
   FOREIGN KEY (namespace, session) REFERENCES recollect.session,
   FOREIGN KEY (namespace, document) REFERENCES recollect.document
-);
+) WITH (toast_tuple_target = 8160);
+
+-- Words stay in the row when texts move out of it: ranking looks at them once for each word of a question.
+ALTER TABLE recollect.memory ALTER COLUMN words SET STORAGE MAIN;
 
 CREATE INDEX memory_by_time ON recollect.memory (namespace, created_at);
 CREATE INDEX memory_by_text ON recollect.memory (namespace, hash);
