@@ -86,6 +86,29 @@ def test_the_generations_of_a_namespace_come_back(open_memories: OpenMemories) -
     assert copy.stats().embedder == "hash:64"
 
 
+def test_vectors_that_are_merely_there_are_not_taken_for_the_next_ones(open_memories: OpenMemories) -> None:
+    ours, theirs = open_memories("ours"), open_memories("theirs", embedder="hash:64")
+    ours.remember("one")
+    theirs.remember("two")
+    ours.import_records(exported(theirs))
+    copy = open_memories("copy")
+    copy.import_records(exported(ours))
+    assert lines(copy) == lines(ours)
+    assert copy.stats().notes == ours.stats().notes
+
+
+def test_an_export_that_does_not_say_what_its_models_are_for_still_comes_in(
+    open_memories: OpenMemories,
+) -> None:
+    open_memories(embedder="hash:64").remember("one")
+    new = open_memories()
+    new.remember("two")
+    older = [{k: v for k, v in record.items() if k != "role"} for record in exported(new)]
+    copy = new.in_namespace("copy")
+    copy.import_records(older)
+    assert lines(copy) == lines(new)
+
+
 # what is there already
 
 
@@ -234,6 +257,8 @@ def unusable() -> Iterator[tuple[str, str, Any]]:
         yield "generation", "dimensions", value
     for value in (None, "", "used", 7):
         yield "link", "usage", value
+    for value in ("", "used", 7, ["next"]):
+        yield "generation", "role", value
     for type, field in (("document", "hash"), ("vector", "hash"), ("vector", "embedding")):
         for value in (None, "", "AAAA", "not base64!", "é", 7, []):
             yield type, field, value
@@ -299,6 +324,7 @@ def test_whatever_can_not_be_used_is_refused_and_nothing_is_written(memories: Me
 
 def test_a_field_that_is_missing_is_named(memories: Memories) -> None:
     optional = {"agent", "ended_at", "summary", "session", "position", "speaker", "source", "accessed_at"}
+    optional.add("role")
     for number, record in enumerate(good := everything(memories)):
         for field in record.keys() - optional - {"document"}:
             less = {name: value for name, value in record.items() if name != field}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         NoSuchDocument,
         NoSuchMemory,
         NoSuchSession,
+        NoSuchStore,
         NotAStore,
         NotFound,
         RecollectError,
@@ -73,9 +74,9 @@ _HOMES = {
     ),
     "recollect.errors": (
         "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
-        "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NotAStore", "NotFound", "RecollectError",
-        "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull", "StoreReadOnly", "StoreTooNew",
-        "StoreUnreachable",
+        "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NoSuchStore", "NotAStore", "NotFound",
+        "RecollectError", "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull",
+        "StoreReadOnly", "StoreTooNew", "StoreUnreachable",
     ),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -99,6 +100,7 @@ __all__ = [
     "NoSuchDocument",
     "NoSuchMemory",
     "NoSuchSession",
+    "NoSuchStore",
     "NotAStore",
     "NotFound",
     "Preview",

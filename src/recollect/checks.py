@@ -165,7 +165,7 @@ def language(value: object) -> str | None:
     return value
 
 
-def metadata(value: object) -> str:
+def metadata(value: object, *, longest: int = LONGEST_METADATA) -> str:
     """Any JSON object, as text."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidInput("metadata must be a mapping with strings as keys.")
@@ -173,8 +173,8 @@ def metadata(value: object) -> str:
         encoded = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata can't be written as JSON ({error}): use plain values.") from None
-    if len(encoded) > LONGEST_METADATA:
-        raise InvalidInput(f"metadata takes {len(encoded):,} characters, more than {LONGEST_METADATA:,}.")
+    if len(encoded) > longest:
+        raise InvalidInput(f"metadata takes {len(encoded):,} characters, more than {longest:,}.")
     if "\\u0000" in encoded.replace("\\\\", ""):
         raise InvalidInput("metadata contains a NUL byte: take it out.")
     return _storable(encoded, "metadata")

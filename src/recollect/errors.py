@@ -10,6 +10,7 @@
     │   └── NoSuchDocument
     ├── ConfigError                    recollect.toml or an environment variable is wrong
     ├── StoreError                     the store can't do it
+    │   ├── NoSuchStore                there is none yet, and none was to be made
     │   ├── NotAStore                  the file is something else
     │   ├── StoreTooNew                a newer Recollect wrote it
     │   ├── StoreReadOnly
@@ -56,6 +57,10 @@ class ConfigError(RecollectError):
 
 class StoreError(RecollectError):
     """The store could not do it; what was acknowledged before is safe."""
+
+
+class NoSuchStore(StoreError):
+    """There is no store there yet, and none was to be made."""
 
 
 class NotAStore(StoreError):

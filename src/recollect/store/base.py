@@ -204,6 +204,9 @@ class Store(Protocol):
     def read_only(self) -> bool:
         """Whether nothing can be written."""
 
+    def identity(self) -> str:
+        """The same for two stores that are one, however they were named."""
+
     def close(self) -> None:
         """Let go of files and connections; every other method raises StoreClosed from now on."""
 
@@ -372,6 +375,9 @@ class Store(Protocol):
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
         """Make everything derived anew from the rows."""
 
+    def contents(self, namespace: str) -> Mapping[str, int]:
+        """How many records of each type `dump` gives; nothing for a namespace that is not there."""
+
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
         """Everything in a namespace as plain records, in a fixed order."""
 
@@ -386,5 +392,7 @@ class Store(Protocol):
     ) -> Mapping[str, int]:
         """Write what `dump` gave; ids that are there already are left alone. Says how many of each.
 
-        `as_it_was` goes on with a copy: every memory keeps its place in its session.
+        `as_it_was` writes a part of a copy: every memory keeps its place in its session, what is there is
+        written over, and what a record refers to may have come with an earlier part; only the generations
+        come with every part that has vectors of them. A part is held in memory.
         """

@@ -21,12 +21,14 @@ _TIMES = {
 _LISTS = {"tags", "files", "headings", "metadata"}
 
 
+TYPES = ("generation", "session", "document", "memory", "relation", "link", "vector")
+"""Every type of record, in the order of a dump."""
+
+
 def dump(statements: Statements, namespace: Any, *, vectors: bool) -> Iterator[dict[str, Any]]:
     """The records of a namespace; its vectors only when asked for."""
-    for name in ("generation", "session", "document", "memory", "relation", "link"):
+    for name in TYPES if vectors else TYPES[:-1]:
         yield from _records(statements, name, namespace)
-    if vectors:
-        yield from _records(statements, "vector", namespace)
 
 
 def _records(statements: Statements, name: str, namespace: Any) -> Iterator[dict[str, Any]]:

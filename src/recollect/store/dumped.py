@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from recollect import checks
 from recollect.errors import InvalidInput
@@ -15,11 +15,24 @@ from recollect.types import KINDS, SECTORS, TIERS, TRUSTS, Document, Relation, S
 
 _USAGES: tuple[Usage, ...] = get_args(Usage)
 _MOST_DIMENSIONS = 100_000
+_MOST_METADATA = 100 * checks.LONGEST_METADATA
+"""The same text again adds its metadata: what came of that may be longer than what may be given at once."""
 _HASH_LENGTH = 16
 _UNIT = 1e-3
 """A vector whose length is further from 1 is none of ours."""
 _UNIT_AS_IT_IS = 2e-4
 """One that is as near as this stays as it is, to the bit: embedders are allowed half of it."""
+
+
+Role = Literal["searched", "next"]
+_ROLES: tuple[Role, ...] = get_args(Role)
+
+
+class DumpedGeneration(NamedTuple):
+    """A model, and what its vectors are for; None when they are merely there, or in an older export."""
+
+    generation: Generation
+    role: Role | None
 
 
 class DumpedSession(NamedTuple):
@@ -54,14 +67,20 @@ class DumpedVector(NamedTuple):
     vector: Vector
 
 
-Step: TypeAlias = Generation | DumpedSession | DumpedDocument | Record | Relation | DumpedLink | DumpedVector
+Step: TypeAlias = (
+    DumpedGeneration | DumpedSession | DumpedDocument | Record | Relation | DumpedLink | DumpedVector
+)
 
 
 class Reader:
-    """Makes steps of records; what comes from outside must be as good as what we write ourselves."""
+    """Makes steps of records; what comes from outside must be as good as what we write ourselves.
 
-    def __init__(self, analyse: Analyser) -> None:
+    `title_of` gives the title of a document that did not come before its passages, or None.
+    """
+
+    def __init__(self, analyse: Analyser, title_of: Callable[[str], str | None] = lambda _: None) -> None:
         self._analyse = analyse
+        self._title_of = title_of
         self._titles: dict[str, str] = {}
         self._dimensions: dict[str, int] = {}
 
@@ -96,14 +115,17 @@ class Reader:
                 f"A {kind} record lacks or garbles a field ({error}): export it again."
             ) from error
 
-    def _generation(self, record: Mapping[str, Any]) -> Generation:
+    def _generation(self, record: Mapping[str, Any]) -> DumpedGeneration:
         generation = Generation(
             checks.name(record["model"], what="The model"),
             checks.limit(record["dimensions"], what="dimensions", highest=_MOST_DIMENSIONS),
             checks.name(record["fingerprint"], what="The fingerprint"),
         )
         self._dimensions[generation.fingerprint] = generation.dimensions
-        return generation
+        role = record.get("role")
+        return DumpedGeneration(
+            generation, None if role is None else checks.choice(role, _ROLES, what="role")
+        )
 
     def _document(self, record: Mapping[str, Any]) -> DumpedDocument:
         document = Document(
@@ -121,8 +143,6 @@ class Reader:
     def _memory(self, record: Mapping[str, Any]) -> Record:
         fields = _fields(record)
         document = checks.optional_name(record.get("document"), what="The document")
-        if document is not None and document not in self._titles:
-            raise InvalidInput(f"The document {document!r} did not come before its passage: export it again.")
         text = Text(
             0,
             0,
@@ -133,7 +153,7 @@ class Reader:
             fields["files"],
             fields["headings"],
             fields["kind"],
-            None if document is None else self._titles[document],
+            None if document is None else self._title(document),
         )
         analysed = self._analyse(text)
         return Record(
@@ -143,6 +163,15 @@ class Reader:
             near_keys=analysed.near_keys,
             document=document,
         )
+
+    def _title(self, document: str) -> str:
+        title = self._titles.get(document)
+        if title is None:
+            title = self._title_of(document)
+        if title is None:
+            raise InvalidInput(f"The document {document!r} did not come before its passage: export it again.")
+        self._titles[document] = title
+        return title
 
     def _vector(self, record: Mapping[str, Any]) -> DumpedVector:
         memory = checks.name(record["memory"], what="The memory of a vector")
@@ -206,7 +235,7 @@ def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
         "tags": checks.names(_list(record, "tags"), what="A tag"),
         "files": checks.names(_list(record, "files"), what="A file name"),
         "headings": tuple(_label(value, what="A heading") for value in _list(record, "headings")),
-        "metadata": checks.metadata(record["metadata"]),
+        "metadata": checks.metadata(record["metadata"], longest=_MOST_METADATA),
     }
     for name in ("session", "speaker", "source", "superseded_by"):
         fields[name] = checks.optional_name(record.get(name), what=f"The {name}")

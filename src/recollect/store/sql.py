@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeVar
 
-from recollect.store import dumped, rows
+from recollect.errors import StoreError
+from recollect.store import dump, dumped, rows
 from recollect.store.base import Added, Analyser, Generation, Pending, Record, Store, Vector
+from recollect.store.copying import Copying
 from recollect.store.statements import Row, Statements
 from recollect.store.text import embedded_text
 from recollect.store.undump import Spool, Undump
@@ -251,6 +254,10 @@ class SqlStore(Store):
     def namespaces(self) -> Mapping[str, int]:
         return dict(self._rows("namespace_names"))
 
+    def contents(self, namespace: str) -> Mapping[str, int]:
+        found = self._rows("contents", namespace=namespace)
+        return dict(zip(map(dump.plural, dump.TYPES), found[0], strict=True)) if found else {}
+
     def undump(
         self,
         namespace: str,
@@ -261,17 +268,32 @@ class SqlStore(Store):
         as_it_was: bool = False,
     ) -> Mapping[str, int]:
         """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
+        if as_it_was:
+            reader = dumped.Reader(analyse, partial(self._title, namespace))
+            return self._undump(namespace, now, Copying, list(reader.steps(records)))
         with self._spool() as spool:
             self._fill(spool, dumped.Reader(analyse).steps(records))
+            return self._undump(namespace, now, Undump, spool)
 
-            def action(writer: Writer) -> Mapping[str, int]:
-                undump = Undump(writer, as_it_was=as_it_was)
-                undump.write(spool)
-                undump.finish()
-                return undump.counts
+    def _undump(
+        self, namespace: str, now: datetime, how: type[Undump], steps: Iterable[dumped.Step]
+    ) -> Mapping[str, int]:
+        def action(writer: Writer) -> Mapping[str, int]:
+            undump = how(writer)
+            undump.write(steps)
+            undump.finish()
+            return undump.counts
 
-            return self._write(namespace, now, action)
+        return self._write(namespace, now, action)
+
+    def _title(self, namespace: str, document: str) -> str | None:
+        return next((found.title for found, _ in self.documents(namespace, document)), None)
 
     def _fill(self, spool: Spool, steps: Iterator[dumped.Step]) -> None:
         for step in steps:
-            spool.add(step)
+            try:
+                spool.add(step)
+            except OSError as error:
+                raise StoreError(
+                    f"Records can't be kept in the folder for temporary files ({error}): make room there."
+                ) from error

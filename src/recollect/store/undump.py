@@ -14,7 +14,14 @@ from typing import IO, Any
 from recollect.errors import InvalidInput
 from recollect.store.base import Generation, Record
 from recollect.store.dump import plural
-from recollect.store.dumped import DumpedDocument, DumpedLink, DumpedSession, DumpedVector, Step
+from recollect.store.dumped import (
+    DumpedDocument,
+    DumpedGeneration,
+    DumpedLink,
+    DumpedSession,
+    DumpedVector,
+    Step,
+)
 from recollect.store.writing import Writer, document_values, session_values
 from recollect.types import Relation, Session
 
@@ -52,14 +59,11 @@ class Spool:
 class Undump:
     """Writes steps into a namespace; what is there already is left alone and counted.
 
-    A memory that comes to a session that was there before is put at its end, for its place may be taken;
-    `as_it_was` keeps every place, for a copy that is gone on with.
+    A memory that comes to a session that was there before is put at its end, for its place may be taken.
     """
 
-    def __init__(self, writer: Writer, *, as_it_was: bool = False) -> None:
+    def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._as_it_was = as_it_was
-        self._use_generations = as_it_was or not writer.value("undump_uses_vectors")
         self._generations: dict[str, int] = {}
         self._new_sessions: dict[str, bool] = {}
         self._documents: dict[str, int | None] = {}
@@ -69,7 +73,7 @@ class Undump:
     def write(self, steps: Iterable[Step]) -> None:
         """Steps in the order that they were dumped in; those of a kind a few hundred at a time."""
         write: dict[type, Callable[[Sequence[Any]], None]] = {
-            Generation: self._write_generations,
+            DumpedGeneration: self._write_generations,
             DumpedSession: self._write_sessions,
             DumpedDocument: self._write_documents,
             Record: self._write_memories,
@@ -95,19 +99,27 @@ class Undump:
         key = plural(type) if written else f"{plural(type)} {otherwise}"
         self.counts[key] = self.counts.get(key, 0) + 1
 
-    def _write_generations(self, generations: Sequence[Generation]) -> None:
-        for generation in generations:
-            number, made = self._writer.make_generation(generation)
-            known = self._writer.value("undump_dimensions", generation=number)
-            if known != generation.dimensions:
-                raise InvalidInput(
-                    f"The vectors of {generation.model} have {generation.dimensions} dimensions there and "
-                    f"{known} here: export without vectors."
-                )
-            if self._use_generations:
+    def _write_generations(self, generations: Sequence[DumpedGeneration]) -> None:
+        """The first that a namespace gets are used as they were; an older export does not say how."""
+        are_used = not self._writer.value("undump_uses_vectors")
+        is_told = any(role for _, role in generations)
+        for generation, role in generations:
+            number, made = self._make_generation(generation)
+            if are_used and (role or not is_told):
                 self._writer.generation(generation)
             self._generations[generation.fingerprint] = number
-            self._count("generation", made or self._use_generations)
+            self._count("generation", made or are_used)
+
+    def _make_generation(self, generation: Generation) -> tuple[int, bool]:
+        """Its number, and whether it was not known before."""
+        number, made = self._writer.make_generation(generation)
+        known = self._writer.value("undump_dimensions", generation=number)
+        if known != generation.dimensions:
+            raise InvalidInput(
+                f"The vectors of {generation.model} have {generation.dimensions} dimensions there and "
+                f"{known} here: export without vectors."
+            )
+        return number, made
 
     def _write_sessions(self, sessions: Sequence[DumpedSession]) -> None:
         for dumped in sessions:
@@ -132,12 +144,8 @@ class Undump:
             number = self._writer.next_number("document")
             values = document_values(document, hash)
             made = bool(self._writer.run("undump_document", number=number, **values))
-            known = made or (self._as_it_was and self._is_there(document.name))
-            self._documents[document.name] = self._writer.document_number(document.name) if known else None
+            self._documents[document.name] = self._writer.document_number(document.name) if made else None
             self._count("document", made)
-
-    def _is_there(self, document: str) -> bool:
-        return self._writer.value("document_number", name=document) is not None
 
     def _write_memories(self, records: Sequence[Record]) -> None:
         ids = [record.id for record in records]
@@ -155,7 +163,7 @@ class Undump:
             self._left_out[record.id] = record.superseded_by
             return False
         if record.session is not None and not self._is_new_session(record.session, record.created_at):
-            record = record if self._as_it_was else replace(record, position=None)
+            record = replace(record, position=None)
         taken.add(record.id)
         key = self._writer.insert(record, document=document)
         self._writer.set_near_keys(key, record.near_keys)

@@ -151,19 +151,26 @@ class Writer:
     def insert(self, record: Record, *, document: int | None = None) -> int:
         """The row, with its keyword entry; its number."""
         key = self.next_number("memory")
+        self.soon("add_memory", number=key, **self._placed(record, document))
+        return key
+
+    def write_over(self, key: int, record: Record, *, document: int | None = None) -> None:
+        """Every column of a memory that is there, but for its number and its id."""
+        self._terms_change(key, record.terms)
+        self.run("copy_memory", number=key, **self._placed(record, document))
+
+    def _placed(self, record: Record, document: int | None) -> dict[str, Any]:
+        """All columns but the number; a session that is not there yet is made."""
         session = position = None
         if record.session is not None:
             session = self.session(record.session, record.created_at)
             position = self._place_in(session, record.position)
-        self.soon(
-            "add_memory",
+        return {
             **self.columns(record),
-            number=key,
-            session=session,
-            position=position,
-            document=document,
-        )
-        return key
+            "session": session,
+            "position": position,
+            "document": document,
+        }
 
     def columns(self, record: Record) -> dict[str, Any]:
         """A record's own columns; number, session, position and document are the writer's business."""
@@ -171,11 +178,13 @@ class Writer:
 
     def _place_in(self, session: int, wanted: int | None) -> int:
         """The next place in a session, unless one is wanted."""
+        if wanted is not None:
+            self._positions.pop(session, None)  # to be asked for again, when it matters
+            return wanted
         if session not in self._positions:
             self._positions[session] = self.value("last_position", session=session)
-        place = self._positions[session] + 1 if wanted is None else wanted
-        self._positions[session] = max(place, self._positions[session])
-        return place
+        self._positions[session] += 1
+        return self._positions[session]
 
     def _same_texts(self, records: Sequence[Record]) -> dict[bytes, Known]:
         """The live memories that say the same as one of these, by the hash of the text."""

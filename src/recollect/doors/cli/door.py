@@ -105,14 +105,18 @@ SHARED = (
 
 
 class _WithShared(click.Command):
-    """Takes the shared options too, and lists them apart in its help."""
+    """Takes the shared options too, but for those that it has itself, and lists them apart in its help."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *SHARED]
+        own = super().get_params(ctx)
+        taken = {name for parameter in own for name in parameter.opts}
+        return [*own, *(option for option in SHARED if not taken & {*option.opts})]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [parameter for parameter in self.get_params(ctx) if parameter not in SHARED]
-        for title, parameters in (("Options", own), ("Shared options", SHARED)):
+        every = self.get_params(ctx)
+        own = [parameter for parameter in every if parameter not in SHARED]
+        shared = [parameter for parameter in every if parameter in SHARED]
+        for title, parameters in (("Options", own), ("Shared options", shared)):
             with formatter.section(title):
                 formatter.write_dl(
                     [record for parameter in parameters if (record := parameter.get_help_record(ctx))]

@@ -36,6 +36,7 @@ COMMANDS = {
         "ingest": ("moving", "Take in documents: files, folders or standard input."),
         "import": ("moving", "Bring in JSON lines: an export, or any with a text."),
         "export": ("moving", "Write everything in the namespace as JSON lines."),
+        "migrate": ("migrating", "Copy everything from one store to another, and verify it."),
     },
     "Measuring": {
         "eval": ("evaluating", "Measure how well questions are answered."),

@@ -25,12 +25,15 @@ def shown(*, wanted: bool) -> Iterator[Progress | None]:
         with _Line(sys.stderr) as line:
             yield line
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    what = TextColumn("{task.description}", markup=False)  # it may name anything
+    columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks = {}
 
         def advance(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
+                for task in bars.tasks:
+                    bars.update(task.id, visible=not task.finished)
                 tasks[what] = bars.add_task(what, total=total)
             bars.update(tasks[what], completed=done, total=total)
 

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from recollect.errors import StoreError, StoreTooNew
+from recollect.errors import NoSuchStore, StoreError, StoreTooNew
 from recollect.store import migrate
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.statements import PACKAGE, in_schema, quoted
@@ -41,7 +41,7 @@ def make(connection: psycopg.Connection, address: Address, *, create: bool) -> N
     if present == newest:
         return
     if not create:
-        raise StoreError(f"There is no store in {address} yet: run recollect init, or remember something.")
+        raise NoSuchStore(f"There is no store in {address} yet: run recollect init, or remember something.")
     _refuse_unfit(connection, address)
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])

@@ -677,7 +677,8 @@ WHERE l.namespace = :namespace AND s.namespace = :namespace AND m.namespace = :n
 ORDER BY m.number, s.number, l.usage COLLATE "C"
 
 -- dump_generations -- The models that a namespace has vectors of; the one that is searched first.
-SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint
+SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint,
+  CASE g.number WHEN n.generation THEN 'searched' WHEN n.next_generation THEN 'next' END AS role
 FROM recollect.generation g JOIN recollect.namespace n ON n.namespace = g.namespace
 WHERE g.namespace = :namespace AND n.namespace = :namespace
   AND (g.number = n.generation OR g.number = n.next_generation OR EXISTS (
@@ -721,6 +722,57 @@ WHERE namespace = :namespace AND superseded_by = :old
 -- undump_link -- What a session did with a memory, as it was.
 INSERT INTO recollect.session_link (namespace, session, memory, usage, at)
 VALUES (:namespace, :session, :memory, :usage, :at) ON CONFLICT DO NOTHING
+
+-- contents -- How many records of each type a namespace has, as an export counts them.
+SELECT (SELECT count(*) FROM recollect.generation g WHERE g.namespace = :namespace
+    AND (g.number = n.generation OR g.number = n.next_generation OR EXISTS (
+      SELECT 1 FROM recollect.vector v WHERE v.namespace = :namespace AND v.generation = g.number))),
+  (SELECT count(*) FROM recollect.session s WHERE s.namespace = :namespace),
+  (SELECT count(*) FROM recollect.document d WHERE d.namespace = :namespace),
+  (SELECT count(*) FROM recollect.memory m WHERE m.namespace = :namespace),
+  (SELECT count(*) FROM recollect.relation r WHERE r.namespace = :namespace),
+  (SELECT count(*) FROM recollect.session_link l WHERE l.namespace = :namespace),
+  (SELECT count(*) FROM recollect.vector v WHERE v.namespace = :namespace)
+FROM recollect.namespace n WHERE n.namespace = :namespace
+
+-- copy_generations -- Which generation of a namespace is searched and which one is being filled, as it was.
+UPDATE recollect.namespace SET generation = :searched, next_generation = :next WHERE namespace = :namespace
+
+-- copy_session -- A session as it was, in the place of the one that is there.
+INSERT INTO recollect.session (number, namespace, id, started_at, ended_at, agent, summary, summary_extracted)
+VALUES (:number, :namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at,
+  agent = excluded.agent, summary = excluded.summary, summary_extracted = excluded.summary_extracted
+
+-- copy_sessions_known -- What the rows call these sessions.
+SELECT id, number FROM recollect.session WHERE namespace = :namespace AND id = ANY (:ids::text[])
+
+-- copy_memory -- A memory as it was, in the place of the one that is there.
+UPDATE recollect.memory SET
+  kind = :kind, expires_at = :expires_at, valid_from = :valid_from, valid_until = :valid_until,
+  superseded_by = :superseded_by, superseded_at = :superseded_at, deleted_at = :deleted_at,
+  created_at = :created_at, session = :session, position = :position, sector = :sector, tier = :tier,
+  language = :language, speaker = :speaker, importance = :importance, salience = :salience,
+  salience_at = :salience_at, access_count = :access_count, accessed_at = :accessed_at,
+  updated_at = :updated_at, token_count = :token_count, trust = :trust, document = :document, hash = :hash,
+  tags = :tags::text[], files = :files::text[], headings = :headings::text[], metadata = :metadata,
+  source = :source, summary = :summary, content = :content, terms = :terms, length = :length
+WHERE namespace = :namespace AND number = :number
+
+-- copy_relation -- An edge as it was, in the place of the one that is there.
+INSERT INTO recollect.relation (namespace, source, target, type, origin, created_at)
+VALUES (:namespace, :source, :target, :type, :origin, :at)
+ON CONFLICT (namespace, source, target, type) DO UPDATE
+SET origin = excluded.origin, created_at = excluded.created_at
+
+-- copy_link -- What a session did with a memory, as it was, in the place of what is there.
+INSERT INTO recollect.session_link (namespace, session, memory, usage, at)
+VALUES (:namespace, :session, :memory, :usage, :at)
+ON CONFLICT (namespace, memory, session, usage) DO UPDATE SET at = excluded.at
+
+-- identity -- Which cluster and which database of it this is; a replica is the same one (administration).
+SELECT (SELECT system_identifier::text FROM pg_control_system()), oid::text
+FROM pg_database WHERE datname = current_database()
 
 -- missing_successors -- Memories of a namespace that are superseded by something that is not there.
 SELECT count(*) FROM recollect.memory m

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from recollect.errors import StoreError
 from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
@@ -37,12 +38,23 @@ class PostgresStore(SqlStore):
         self._indexed: dict[str, Indexed] = {}
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
-            answer = connection.execute("SELECT pg_is_in_recovery()").fetchone()
-            self._connections.read_only = bool(answer and answer[0])
+            answer = connection.execute("SHOW transaction_read_only").fetchone()  # on a replica as well
+            self._connections.read_only = answer == ("on",)
 
     @property
     def read_only(self) -> bool:
         return self._connections.read_only
+
+    def __str__(self) -> str:
+        return str(self._connections.address)
+
+    def identity(self) -> str:
+        address = self._connections.address
+        try:
+            found = self._rows("identity")
+        except StoreError:  # not every server tells
+            return str(address)
+        return "/".join(["postgresql:", *found[0], address.schema])
 
     def close(self) -> None:
         self._connections.close()
@@ -160,6 +172,9 @@ class PostgresStore(SqlStore):
 
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
         with self._connections.snapshot() as statements:
+            # All will be read: without this, PostgreSQL prefers what gives the first rows soon and the rest
+            # very late, at least where it has not counted the tables yet.
+            statements.connection.execute("SET LOCAL cursor_tuple_fraction = 1")
             yield from dump.dump(statements, namespace, vectors=vectors)
 
     def _spool(self) -> AbstractContextManager[Spool]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import (
+    NoSuchStore,
     NotAStore,
     StoreBusy,
     StoreClosed,
@@ -54,7 +55,7 @@ class Connections:
         mind_forks(self)
         with self.translated():
             if path and not create and not path.exists():
-                raise StoreError(
+                raise NoSuchStore(
                     f"There is no store at {path} yet: remember something first, or name another."
                 )
             self._writer = self._open_first()

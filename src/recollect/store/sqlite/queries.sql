@@ -563,7 +563,8 @@ JOIN session s ON s.number = l.session JOIN memory m ON m.number = l.memory
 WHERE s.namespace = :namespace ORDER BY m.number, s.number, l.usage
 
 -- dump_generations -- The models that a namespace has vectors of; the one that is searched first.
-SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint
+SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint,
+  CASE g.number WHEN n.generation THEN 'searched' WHEN n.next_generation THEN 'next' END AS role
 FROM namespace n JOIN generation g
 WHERE n.number = :namespace AND (g.number IN (n.generation, n.next_generation)
   OR EXISTS (SELECT 1 FROM vector v WHERE v.namespace = n.number AND v.generation = g.number))
@@ -600,6 +601,49 @@ WHERE namespace = :namespace AND superseded_by = :old
 
 -- undump_link -- What a session did with a memory, as it was.
 INSERT INTO session_link (session, memory, usage, at) VALUES (:session, :memory, :usage, :at) ON CONFLICT DO NOTHING
+
+-- contents -- How many records of each type a namespace has, as an export counts them.
+SELECT (SELECT count(*) FROM generation g WHERE g.number IN (n.generation, n.next_generation)
+    OR EXISTS (SELECT 1 FROM vector v WHERE v.namespace = n.number AND v.generation = g.number)),
+  (SELECT count(*) FROM session s WHERE s.namespace = n.number),
+  (SELECT count(*) FROM document d WHERE d.namespace = n.number),
+  (SELECT count(*) FROM memory m WHERE m.namespace = n.number),
+  (SELECT count(*) FROM relation r JOIN memory m ON m.number = r.source WHERE m.namespace = n.number),
+  (SELECT count(*) FROM session_link l JOIN session s ON s.number = l.session WHERE s.namespace = n.number),
+  (SELECT count(*) FROM vector v WHERE v.namespace = n.number)
+FROM namespace n WHERE n.name = :namespace
+
+-- copy_generations -- Which generation of a namespace is searched and which one is being filled, as it was.
+UPDATE namespace SET generation = :searched, next_generation = :next WHERE number = :namespace
+
+-- copy_session -- A session as it was, in the place of the one that is there.
+INSERT INTO session (number, namespace, id, started_at, ended_at, agent, summary, summary_extracted)
+VALUES (:number, :namespace, :id, :started_at, :ended_at, :agent, :summary, :extracted)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at,
+  agent = excluded.agent, summary = excluded.summary, summary_extracted = excluded.summary_extracted
+
+-- copy_sessions_known -- What the rows call these sessions.
+SELECT id, number FROM session WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids))
+
+-- copy_memory -- A memory as it was, in the place of the one that is there.
+UPDATE memory SET
+  kind = :kind, expires_at = :expires_at, valid_from = :valid_from, valid_until = :valid_until,
+  superseded_by = :superseded_by, superseded_at = :superseded_at, deleted_at = :deleted_at,
+  created_at = :created_at, session = :session, position = :position, sector = :sector, tier = :tier,
+  language = :language, speaker = :speaker, importance = :importance, salience = :salience,
+  salience_at = :salience_at, access_count = :access_count, accessed_at = :accessed_at,
+  updated_at = :updated_at, token_count = :token_count, trust = :trust, document = :document, hash = :hash,
+  tags = :tags, files = :files, headings = :headings, metadata = :metadata, source = :source,
+  summary = :summary, content = :content, terms = :terms
+WHERE number = :number
+
+-- copy_relation -- An edge as it was, in the place of the one that is there.
+INSERT INTO relation (source, target, type, origin, created_at) VALUES (:source, :target, :type, :origin, :at)
+ON CONFLICT (source, target, type) DO UPDATE SET origin = excluded.origin, created_at = excluded.created_at
+
+-- copy_link -- What a session did with a memory, as it was, in the place of what is there.
+INSERT INTO session_link (session, memory, usage, at) VALUES (:session, :memory, :usage, :at)
+ON CONFLICT (memory, session, usage) DO UPDATE SET at = excluded.at
 
 -- has_vector -- Whether a memory has a vector of this generation.
 SELECT 1 FROM vector WHERE memory = :memory AND generation = :generation

@@ -66,6 +66,17 @@ class SqliteStore(SqlStore):
 
         return Arenas()
 
+    def __str__(self) -> str:
+        return str(self._connections.path or "a store in memory")
+
+    def identity(self) -> str:
+        path = self._connections.path
+        if path is None:
+            return f"memory:{id(self)}"
+        with self._connections.translated():
+            found = path.stat()
+        return f"file:{found.st_dev}:{found.st_ino}"
+
     def close(self) -> None:
         self._connections.close()
 
