@@ -180,6 +180,7 @@ def test_a_store_waits_for_a_server_that_is_just_starting(
 def test_a_call_waits_for_a_server_that_comes_back_and_gives_up_on_one_that_does_not(
     own_postgres: PostgresServer, waiting: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 60.0)  # however slow this machine is
     with opened(own_postgres.url()) as memories:
         memories.remember("Before zqbeforex")
         hold = [memories._store._connections._pool.connection() for _ in range(3)]  # type: ignore[attr-defined]
@@ -211,8 +212,9 @@ def test_a_call_waits_for_a_server_that_comes_back_and_gives_up_on_one_that_does
 
 
 def test_nothing_acknowledged_is_lost_and_nothing_half_written_when_the_server_is_killed(
-    own_postgres: PostgresServer,
+    own_postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 60.0)  # however slow this machine is
     memories, url = opened(own_postgres.url()), own_postgres.url()
     kept: dict[str, str] = {}
     doubtful: list[str] = []
@@ -360,10 +362,16 @@ def test_a_number_that_a_crashed_server_gives_again_does_not_confirm_a_write(
     url = own_postgres.url()
     with Proxy(own_postgres.port) as proxy, opened(through(proxy, url, own_postgres)) as memories:
         memories.remember("The first")
+        ((writer,),) = own_postgres.execute(
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+        )
+        os.kill(writer, signal.SIGSTOP)  # what is not committed stays off the disk
         proxy.cut(rule)
         call = Call(lambda: memories.remember("Lost zqlostx"))
         assert reached.wait(60)
         ((held,),) = own_postgres.execute("SELECT max(backend_xid::text::bigint) FROM pg_stat_activity")
+        os.kill(own_postgres.pid, signal.SIGKILL)
+        os.kill(writer, signal.SIGKILL)
         own_postgres.kill()
         own_postgres.start()
         while own_postgres.execute("SELECT pg_current_xact_id()::text::bigint")[0][0] < held:
@@ -708,6 +716,13 @@ def test_sixteen_threads_share_a_store(memories: Memories) -> None:
     assert memories.doctor() == []
 
 
+def session_of(memories: Memories) -> int:
+    """Which of the server's processes answers."""
+    store: Any = memories._store
+    pid: int = store._connections.read(lambda statements: statements.connection.info.backend_pid)
+    return pid
+
+
 @needs_fork
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "while a thread of the parent writes"])
 def test_a_forked_child_uses_connections_of_its_own(
@@ -721,12 +736,16 @@ def test_a_forked_child_uses_connections_of_its_own(
     else:
         other.rollback()
 
+    parent = session_of(memories)
+
     def use() -> None:
+        assert session_of(memories) != parent
         assert memories.get(before).content == "The parent remembered zqbeforex"
         memories.in_namespace("child").remember("The child remembered zqchildx")
         memories.close()
 
     forked(use)()
+    assert session_of(memories) == parent, "it was not disturbed"
     other.rollback()
     other.close()
     if call:

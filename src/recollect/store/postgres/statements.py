@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from psycopg import Connection, adapters, sql
-from psycopg.adapt import Dumper, Loader
+from psycopg import Connection, sql
+from psycopg.adapt import Loader
 from psycopg.pq import Format
 
 from recollect.store.statements import Row, Statements, statement
@@ -36,23 +36,6 @@ class Micros(Loader):
     def load(self, data: Buffer) -> int:
         """The moment that these eight bytes say."""
         return int.from_bytes(data, "big", signed=True) + _YEAR_2000
-
-
-class Packed(bytes):
-    """A vector as pgvector sends and takes it."""
-
-
-class PackedDumper(Dumper):
-    """Sends it as it is; what it is, the cast in the statement says."""
-
-    format = Format.BINARY
-
-    def dump(self, obj: Packed) -> Buffer:
-        """The bytes themselves."""
-        return obj
-
-
-adapters.register_dumper(Packed, PackedDumper)
 
 
 @lru_cache(maxsize=1000)
@@ -146,14 +129,7 @@ class PostgresStatements(Statements):
 
 
 def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _packed(value) if name == "embedding" else _plain(value) for name, value in parameters.items()
-    }
-
-
-def _packed(vector: Any) -> Packed:
-    """A vector to be kept: how many dimensions, two bytes that are not used, and the numbers."""
-    return Packed(len(vector).to_bytes(2, "big") + b"\0\0" + vector.astype(">f4").tobytes())
+    return {name: _plain(value) for name, value in parameters.items()}
 
 
 def _plain(value: Any) -> Any:
