@@ -124,14 +124,6 @@ class SeparatingContract:
         assert keep(store, record("Port 9090", "again"))[0].outcome == "added", "the same text, elsewhere"
         assert everything(store, THERE) == before
 
-    def test_how_common_a_word_is_elsewhere_changes_no_order_here(self, store: Store) -> None:
-        keep(store, record("Walrus on the pier", "a"), record("Seal on the pier", "b"))
-        keep(store, *(record(f"Nothing to see on day {n}", f"x{n}") for n in range(8)))
-        before = found(store, scope(), words("walrus"), None).by_words
-        keep(store, *(record(f"Seal number {n}", f"y{n}") for n in range(20)), namespace=THERE)
-        after = found(store, scope(), words("walrus"), None).by_words
-        assert [each.key for each in before] == [each.key for each in after]
-
     @pytest.mark.parametrize("name", ["Здесь", "a'b\"c", "a%b_", " x", "HERE", "n" * 200])
     def test_a_namespace_may_have_any_name(self, store: Store, name: str) -> None:
         keep(store, record("Walrus here", "a"))
