@@ -63,7 +63,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
         ("sessions start s --at soon", "is not a date"),
         ("nonsense", "No such command"),
         ("completion tcsh", "is not one of"),
-        ("-s postgresql://host/db stats", "no kind of store known here"),
+        ("-s mysql://host/db stats", "no kind of store known here"),
         ("-s ~nosuchuser/x.db stats", "no such home folder"),
         ("export nowhere/x.jsonl", "does not exist"),
         ("export .", "is a directory"),
