@@ -72,7 +72,7 @@ def postgres_store(postgres_url: str) -> Iterator[str]:
     schema = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}_{os.getpid()}"
     url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}schema={schema}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        found = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'citus'").fetchone()
+        found = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone()
     recollect.open(url).close()
     if found:
         address = Address.parse(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
 import secrets
 import traceback
@@ -290,10 +291,14 @@ def test_there_are_statements_to_look_at() -> None:
 
 
 @pytest.fixture(scope="module")
-def planned(postgres_store: str) -> Iterator[tuple[psycopg.Connection, Address]]:
-    address = Address.parse(postgres_store)
+def planned(postgres_url: str) -> Iterator[tuple[psycopg.Connection, Address]]:
+    """A store that is not distributed, so that plans show the tables themselves."""
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}schema=planned_{os.getpid()}"
+    recollect.open(url).close()
+    address = Address.parse(url)
     with psycopg.connect(address.conninfo, autocommit=True) as connection:
         yield connection, address
+        connection.execute(f"DROP SCHEMA planned_{os.getpid()} CASCADE".encode())
 
 
 @pytest.mark.parametrize("name", OF_A_NAMESPACE)
