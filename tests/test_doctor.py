@@ -64,9 +64,7 @@ def damage(url: str, sql: str) -> None:
         return
     address = Address.parse(url)
     with psycopg.connect(address.conninfo) as server:
-        server.execute(
-            "SET LOCAL citus.propagate_set_commands = 'local'"
-        )  # on the nodes too
+        server.execute("SET LOCAL citus.propagate_set_commands = 'local'")  # on the nodes too
         server.execute("SET LOCAL session_replication_role = replica")
         server.execute(f'SET LOCAL search_path = "{address.schema}", public'.encode())
         server.execute(sql.encode())

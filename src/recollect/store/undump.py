@@ -22,7 +22,8 @@ from recollect.store.dumped import (
     DumpedVector,
     Step,
 )
-from recollect.store.writing import Writer, document_values, session_values
+from recollect.store.transaction import session_values
+from recollect.store.writing import Writer, document_values
 from recollect.types import Relation, Session
 
 _IN_MEMORY = 32_000_000

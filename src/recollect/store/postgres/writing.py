@@ -9,7 +9,8 @@ from recollect.store.base import Record
 from recollect.store.postgres.statements import PostgresStatements
 from recollect.store.postgres.words import tsvector
 from recollect.store.statements import Row
-from recollect.store.writing import Numbered, Writer, columns
+from recollect.store.transaction import Numbered
+from recollect.store.writing import Writer, columns
 
 
 class PostgresWriter(Writer):
