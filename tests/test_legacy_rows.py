@@ -8,7 +8,7 @@ import apsw
 import psycopg
 import pytest
 
-from recollect import Memories
+from recollect import Memories, StoreError
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.statements import quoted
 from tests.conftest import OpenMemories, postgres_only
@@ -106,3 +106,21 @@ def test_a_row_that_another_program_wrote_becomes_a_memory(memories: Memories, e
     after = memories.remember("The next one gets a number of its own").id
     assert {memory.id for memory in memories.get(["old", after])} == {"old", after}
     assert memories.doctor() == []
+
+
+def test_a_circle_that_another_program_made_can_be_forgotten(memories: Memories, execute: Execute) -> None:
+    for one, other in (("both", "bare"), ("bare", "both"), ("other", "both")):
+        execute(f"UPDATE {{}}memory SET superseded_by = '{other}' WHERE id = '{one}'")
+    assert memories.forget(["both", "bare"]).memories == 2
+    assert memories.get("other").superseded_by is None
+    assert memories.doctor() == []
+
+
+@postgres_only
+def test_numbers_that_another_program_gave_are_counted(memories: Memories, execute: Execute) -> None:
+    execute("INSERT INTO {}session (namespace, number, id, started_at) VALUES ('proj1', 1, 'theirs', now())")
+    with pytest.raises(StoreError, match="run recollect backfill"):
+        memories.remember("In a session of our own", session="ours")
+    assert memories.backfill() == 0
+    memories.remember("In a session of our own", session="ours")
+    assert {session.id for session in memories.sessions()} == {"theirs", "ours"}

@@ -506,3 +506,18 @@ def test_a_full_disk_is_the_store_s_trouble(memories: Memories, monkeypatch: pyt
     monkeypatch.setattr(undump.Spool, "add", full)
     with pytest.raises(StoreError, match="No space left"):
         memories.in_namespace("copy").import_records(good)
+
+
+def test_a_circle_of_supersessions_is_refused(memories: Memories) -> None:
+    memories.remember("First", id="a")
+    memories.remember("Second", id="b")
+    records = exported(memories)
+    for record in records:
+        if record["type"] == "memory":
+            record |= {
+                "superseded_by": {"a": "b", "b": "a"}[record["id"]],
+                "superseded_at": record["created_at"],
+            }
+    with pytest.raises(InvalidInput, match="superseded in a circle"):
+        memories.in_namespace("copy").import_records(records)
+    assert exported(memories.in_namespace("copy")) == []

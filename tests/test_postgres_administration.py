@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import psycopg
@@ -61,6 +62,19 @@ class TestInit:
     def test_makes_a_file_too(self, cli: Cli, tmp_path: Path) -> None:
         assert cli.out("init", "--url", str(tmp_path / "new.db")).endswith("new.db is ready\n")
         assert (tmp_path / "new.db").exists()
+
+    def test_a_schema_may_have_any_name(self, cli: Cli, postgres_url: str) -> None:
+        schema = f"a:b {{}} 100% {secrets.token_hex(4)}"
+        url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}schema={quote(schema)}"
+        try:
+            with recollect.open(url, namespace="n", embedder=Compass()) as memories:
+                fill(memories, 40)
+                assert cli.out("index", "--url", url, "--least", "10") == "made for n\n"
+                assert memories.recall("harbour")
+                assert memories.doctor() == []
+        finally:
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute(f"DROP SCHEMA {quoted(schema)} CASCADE".encode())
 
     def test_never_shows_a_password(self, cli: Cli, address: Address) -> None:
         shown = cli.out("init", "--url", with_user("postgres", address))
@@ -146,6 +160,21 @@ class TestIndexes:
             )
         assert "vector_near_" in plan
 
+    def test_it_is_still_used_when_a_connection_has_asked_often(
+        self, memories: Memories, connection: psycopg.Connection, address: Address
+    ) -> None:
+        """A plan that PostgreSQL makes once for all could not use an index of one namespace."""
+        fill(memories, 300)
+        indexes.index(connection, address, 100)
+        for _ in range(20):
+            memories.recall("harbour", mode="semantic", reinforce=False)
+        prepared = memories._store._read(  # type: ignore[attr-defined]
+            lambda statements: statements.connection.execute(
+                "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%halfvec%'"
+            ).fetchone()
+        )
+        assert prepared == (0,)
+
     def test_it_goes_when_the_namespace_is_no_longer_large(
         self, memories: Memories, connection: psycopg.Connection, address: Address
     ) -> None:
@@ -183,7 +212,7 @@ def tenant(connection: psycopg.Connection, address: Address) -> Iterator[str]:
     role = f"tenant_{secrets.token_hex(6)}"
     connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'".encode())
     yield role
-    groups = [tenants.role_of(address, namespace) for namespace in ("proj1", "proj2", "new")]
+    groups = [tenants.role_of(connection, address, namespace) for namespace in ("proj1", "proj2", "new")]
     for name in [role, *groups]:
         if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
             connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}".encode())
@@ -219,17 +248,29 @@ class TestTenants:
         url = with_user(tenant, address)
         with recollect.open(url, namespace="proj1", embedder="hash") as memories:
             assert [hit.memory.namespace for hit in memories.recall("walrus")][:1] == ["proj1"]
-            memories.remember("A new one")
-            assert memories.namespaces() == {"proj1": 3}
+            memories.remember("A sentence that is long enough to have keys for its near-duplicates")
+            memories.remember_many([Draft(f"Number {number} of a dozen") for number in range(12)])
+            memories.ingest("# Another\n\nText of it.", name="other.md")
+            assert memories.namespaces() == {"proj1": 15}
+            assert memories.forget_document("other.md").memories == 1
+
+    def test_what_is_granted_in_one_database_opens_nothing_in_another(
+        self, shared: None, connection: psycopg.Connection, address: Address, tenant: str
+    ) -> None:
+        group = tenants.role_of(connection, address, "proj1")
+        with psycopg.connect(address.conninfo, dbname="template1") as elsewhere:
+            assert tenants.role_of(elsewhere, address, "proj1") != group
+        other = Address(address.conninfo, f"{address.schema}:p")
+        assert tenants.role_of(connection, other, "roj1") != tenants.role_of(connection, other, ":proj1")
 
     def test_and_in_no_other(self, shared: None, address: Address, tenant: str) -> None:
         url = with_user(tenant, address)
         with recollect.open(url, namespace="proj2", embedder="hash") as memories:
             assert memories.recall("walrus") == []
             assert list(memories.export_records()) == []
-            with pytest.raises(StoreError, match="may not do that"):
+            with pytest.raises(StoreError, match="may not write to that namespace"):
                 memories.remember("Smuggled in")
-            with pytest.raises(StoreError, match="may not do that"):
+            with pytest.raises(StoreError, match="may not write to that namespace"):
                 memories.in_namespace("new").remember("A namespace of its own making")
 
     @pytest.mark.parametrize("table", administration.TABLES)
@@ -251,10 +292,15 @@ class TestTenants:
             assert b"proj2" not in b"".join(bytes(line) for line in copy)
 
     def test_no_trick_helps(
-        self, shared: None, theirs: psycopg.Connection, address: Address, tenant: str
+        self,
+        shared: None,
+        connection: psycopg.Connection,
+        theirs: psycopg.Connection,
+        address: Address,
+        tenant: str,
     ) -> None:
         name = f"{quoted(address.schema)}.memory"
-        other = tenants.role_of(address, "proj2")
+        other = tenants.role_of(connection, address, "proj2")
         for attempt in (
             f"SET row_security = off; SELECT * FROM {name}",
             f"ALTER TABLE {name} DISABLE ROW LEVEL SECURITY",

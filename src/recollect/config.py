@@ -108,5 +108,5 @@ def without_password(value: str) -> str:
     >>> without_password("postgresql://host/db?user=me&password=secret")
     'postgresql://host/db?user=me&password=***'
     """
-    value = re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1:***@", value)
+    value = re.sub(r"(?<=:/)(/?[^/@:]*):.*@", r"\1:***@", value)
     return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1***", value)

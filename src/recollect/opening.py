@@ -48,7 +48,7 @@ def open(
 
 def is_postgres(url: str) -> bool:
     """Whether a URL names a PostgreSQL database."""
-    return url.startswith(("postgresql://", "postgres://"))
+    return url.lower().startswith(("postgresql:", "postgres:", "postgresql//", "postgres//"))
 
 
 def store_at(url: str, *, create: bool = True, make_folder: bool = False) -> Store:
@@ -60,7 +60,8 @@ def store_at(url: str, *, create: bool = True, make_folder: bool = False) -> Sto
             raise ConfigError(
                 f"PostgreSQL needs psycopg ({error}): pip install 'recollect[postgres]'."
             ) from error
-        return PostgresStore(url, create=create)
+        scheme, colon, rest = url.partition(":")
+        return PostgresStore(f"{scheme.lower()}{colon}{rest}", create=create)
     return SqliteStore(_path(url, make_folder=make_folder), create=create)
 
 

@@ -59,7 +59,7 @@ class Copying(Undump):
     def _write_documents(self, documents: Sequence[DumpedDocument]) -> None:
         for document, hash in documents:
             number = self._writer.next_number("document")
-            self._writer.soon("save_document", number=number, **document_values(document, hash))
+            self._writer.soon("copy_document", number=number, **document_values(document, hash))
         self._written("document", documents)
 
     def _number_of(self, document: str | None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -57,6 +57,25 @@ class Spool:
             yield step
 
 
+def in_a_circle(successor_of: Mapping[str, str]) -> str | None:
+    """One that comes back to itself by way of what superseded it, if there is any.
+
+    >>> in_a_circle({"a": "b", "b": "c"}), in_a_circle({"a": "b", "b": "c", "c": "b"})
+    (None, 'b')
+    """
+    settled: set[str] = set()
+    for start in successor_of:
+        passed: set[str] = set()
+        following: str | None = start
+        while following is not None and following not in settled:
+            if following in passed:
+                return following
+            passed.add(following)
+            following = successor_of.get(following)
+        settled |= passed
+    return None
+
+
 class Undump:
     """Writes steps into a namespace; what is there already is left alone and counted.
 
@@ -95,6 +114,9 @@ class Undump:
             raise InvalidInput(
                 f"{missing} memories are superseded by one that is missing: export it all again."
             )
+        circle = in_a_circle(dict(self._writer.rows("successions")))
+        if circle is not None:
+            raise InvalidInput(f"{circle} is superseded in a circle: export it again.")
 
     def _count(self, type: str, written: bool, otherwise: str = "already there") -> None:
         key = plural(type) if written else f"{plural(type)} {otherwise}"

@@ -280,8 +280,11 @@ class Writer(Transaction):
     def forget(self, keys: Sequence[int], *, replaced: int | None = None) -> Receipt:
         """Remove memories and all that hangs on them, and documents that have no passage left."""
         numbers = list(keys)
-        while self.run("bypass", numbers=numbers):
-            pass  # once for each link of a chain that goes
+        for _ in numbers:  # at most once for each link of a chain that goes
+            if not self.run("bypass", numbers=numbers):
+                break
+        else:
+            self.run("release", numbers=numbers)
         self.run("clear_extracts", numbers=numbers)
         created: int = self.value("count_created", numbers=numbers)
         return Receipt(

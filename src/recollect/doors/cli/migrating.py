@@ -87,7 +87,7 @@ def _lines(done: Migrated) -> Iterator[str]:
         yield from render.table(headers, map(_row, done.namespaces), right=range(1, len(headers)))
     else:
         yield "the source is empty"
-    if done.verified:
+    if done.verified and done.namespaces:
         yield "verified: both stores hold the same, record by record"
 
 

@@ -75,7 +75,7 @@ def init(door: Door, url: str | None, distribute: bool, row_security: bool) -> N
                 lines.append(f"tables distributed now: {', '.join(distributed) or 'none, all were'}")
             if row_security:
                 tenants.secure(connection, address)
-                lines.append("row-level security is on: recollect grant ROLE lets a role see a namespace")
+                lines.append("row-level security is on: but for the owner, a role sees what it is granted")
     door.answer({"store": shown, "distributed": distributed, "row_security": row_security}, lines)
 
 
@@ -102,7 +102,7 @@ def index(door: Door, url: str | None, least: int | None) -> None:
 
         made, dropped = indexes.index(connection, address, least or indexes.LARGE, progress)
     said = [f"made for {name}" for name in made] + [f"dropped {name}" for name in dropped]
-    door.answer({"made": made, "dropped": dropped}, said or "every large namespace has its index")
+    door.answer({"made": made, "dropped": dropped}, said or "no index is missing")
 
 
 @command()
@@ -110,7 +110,7 @@ def index(door: Door, url: str | None, least: int | None) -> None:
 @click.argument("role", metavar="ROLE")
 @click.option("--revoke", is_flag=True, help="Take it away again.")
 def grant(door: Door, url: str | None, role: str, revoke: bool) -> None:
-    """Let a role of the PostgreSQL server see the namespace, and no other that was not granted to it.
+    """Let a role of the PostgreSQL server read and write the namespace, and none that it was not granted.
 
     Needs row-level security: recollect init --row-security.
 

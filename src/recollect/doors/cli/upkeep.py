@@ -84,7 +84,8 @@ def backfill(door: Door) -> None:
     with door.open(create=False) as memories, door.progress() as progress:
         waiting = memories.backfill(progress)
     door.answer(
-        {"pending": waiting}, f"{waiting:,} still without a vector" if waiting else "nothing is missing"
+        {"pending": waiting},
+        f"{waiting:,} still without a vector" if waiting else "every memory has its keyword entry and vector",
     )
 
 

@@ -40,10 +40,13 @@ def make(connection: psycopg.Connection, address: Address, *, create: bool) -> N
         )
     if present == newest:
         return
+    if not create and present:
+        raise StoreError(f"{address} is of an older version: run recollect init to bring it up to date.")
     if not create:
         raise NoSuchStore(f"There is no store in {address} yet: run recollect init, or remember something.")
     _refuse_unfit(connection, address)
     with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         present = version(connection, address)
         if present == 0:
@@ -111,7 +114,7 @@ def distribute(connection: psycopg.Connection, address: Address) -> list[str]:
                 "SELECT create_distributed_table(%s, 'namespace', colocate_with => %s)",
                 [f"{schema}.{table}", beside],
             )
-        for table in reversed(missing) if had_rows else ():
+        for table in reversed(TABLES) if had_rows else ():  # an interrupted attempt may have left them
             connection.execute(
                 "SELECT truncate_local_data_after_distributing_table(%s)", [f"{schema}.{table}"]
             )

@@ -116,9 +116,15 @@ class Connections:
         It is tried again when others got in the way, or when the connection was lost before the end; when it
         was lost at the very end, the server is asked what became of the transaction.
         """
-        if self.read_only:
+        if self.read_only and self._is_still_read_only():
             raise StoreReadOnly(READ_ONLY.format(where=self.address))
         return self._with_patience(lambda: self._write_once(action))
+
+    def _is_still_read_only(self) -> bool:
+        """Asked again, for a replica may have been promoted."""
+        with translated(self.address), self.connect() as connection:
+            self.read_only = is_read_only(connection)
+        return self.read_only
 
     def _write_once(self, action: Callable[[PostgresStatements], Result]) -> Result:
         with self._pool.connection() as connection:
@@ -195,6 +201,11 @@ def _configure(connection: psycopg.Connection) -> None:
     connection.adapters.register_loader("timestamptz", Micros)
 
 
+def is_read_only(connection: psycopg.Connection) -> bool:
+    """Whether nothing can be written: on a replica, or where that is set."""
+    return connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
+
+
 def _wait() -> None:
     """Not in step with the others who wait for the same server."""
     time.sleep(random.uniform(0.1, 0.4))
@@ -204,6 +215,7 @@ def _begin(connection: psycopg.Connection) -> Transaction:
     """Begin a transaction, in one round trip."""
     with connection.pipeline():
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        connection.execute("SET LOCAL citus.propagate_set_commands = 'local'")  # who waits, waits on a node
         connection.execute(f"SET LOCAL lock_timeout = {round(LOCK_PATIENCE * 1000)}")
         answer = connection.execute(
             "SELECT pg_current_xact_id()::text, extract(epoch FROM stats_reset)::text FROM pg_stat_wal"

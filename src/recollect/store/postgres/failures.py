@@ -86,8 +86,10 @@ def translated(address: Address) -> Iterator[None]:
 
 def in_our_words(error: psycopg.Error, address: Address) -> RecollectError:
     """The error of ours that says the same, with what to do about it."""
-    given = {"where": address, "reason": reason(error)}
+    given = {"where": str(address), "reason": reason(error)}
     kind = refusal(error) or type(error)
+    if kind is errors.InsufficientPrivilege and "row-level security" in given["reason"]:
+        return StoreError(NOT_GRANTED.format(**given))
     for kinds, ours, sentence in _MEANINGS:
         if issubclass(kind, kinds):
             return ours(sentence.format(**given))
@@ -106,6 +108,7 @@ def reason(error: psycopg.Error) -> str:
     return _PREAMBLE.sub("", " ".join(lines[0].split()))
 
 
+NOT_GRANTED = "This user may not write to that namespace of {where}: have its owner run recollect grant."
 UNREACHABLE = "The server of {where} can't be reached ({reason}): see that it runs and that the URL is right."
 READ_ONLY = "{where} can't be written, it is a replica or set to read-only: give the URL of the primary."
 
@@ -160,6 +163,11 @@ _MEANINGS: tuple[tuple[Kinds, type[RecollectError], str], ...] = (
         (errors.DataCorrupted, errors.IndexCorrupted),
         StoreDamaged,
         "{where} is damaged ({reason}): restore it from a backup, or REINDEX if it is an index.",
+    ),
+    (
+        errors.UniqueViolation,
+        StoreError,
+        "Another program wrote rows to {where} ({reason}): run recollect backfill, which counts them.",
     ),
     (
         (errors.ProgramLimitExceeded, errors.CharacterNotInRepertoire, errors.UntranslatableCharacter),

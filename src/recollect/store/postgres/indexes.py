@@ -31,25 +31,29 @@ class Indexed(NamedTuple):
 
     generation: int
     dimensions: int
+    fingerprint: str
 
 
 def index(
     connection: psycopg.Connection, address: Address, least: int = LARGE, progress: Progress | None = None
 ) -> tuple[list[str], list[str]]:
-    """Make the indexes that are missing and drop those that are not needed; the namespaces of each.
+    """Make the indexes that are missing and drop those that are not needed.
+
+    Returns the namespaces that got one, and the names of the indexes that went.
 
     Nobody waits meanwhile: each is made and dropped beside whoever reads and writes.
     """
     statements = PostgresStatements(connection, address.schema)
     large = [row for row in statements.rows("large_namespaces", least=least) if row[2] <= MOST_DIMENSIONS]
     wanted = {_name(namespace, generation) for namespace, generation, _, _ in large}
-    dropped = _drop_others(connection, address, wanted)
+    present = _present(connection, address)
+    dropped = _drop(connection, address, sorted(present.keys() - wanted))
     for namespace in statements.rows("indexed_namespaces"):
         if namespace[0] not in {row[0] for row in large}:
             statements.count("set_indexed", namespace=namespace[0], generation=None)
     made = []
     for done, (namespace, generation, dimensions, is_indexed) in enumerate(large, 1):
-        if not is_indexed:
+        if not (is_indexed and present.get(_name(namespace, generation))):
             _make(connection, address, namespace, generation, dimensions)
             statements.count("set_indexed", namespace=namespace, generation=generation)
             made.append(namespace)
@@ -63,22 +67,26 @@ def _make(
 ) -> None:
     """The index of one namespace; what an interrupted attempt left is made anew."""
     name = _name(namespace, generation)
-    schema = quoted(address.schema)
-    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema}.{name}".encode())
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {quoted(address.schema)}.{name}".encode())
     made = sql.SQL(
-        f"CREATE INDEX CONCURRENTLY {name} ON {schema}.vector "
+        f"CREATE INDEX CONCURRENTLY {name} ON {{}}.vector "
         f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_ip_ops) "
         f"WHERE namespace = {{}} AND generation = {generation}"
     )
-    connection.execute(made.format(sql.Literal(namespace)))
+    connection.execute(made.format(sql.Identifier(address.schema), sql.Literal(namespace)))
 
 
-def _drop_others(connection: psycopg.Connection, address: Address, wanted: set[str]) -> list[str]:
+def _present(connection: psycopg.Connection, address: Address) -> dict[str, bool]:
+    """The indexes of ours that there are, and whether each is whole."""
     found = connection.execute(
-        "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND starts_with(indexname, %s)",
-        [address.schema, _PREFIX],
+        "SELECT c.relname, i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid "
+        "WHERE c.relnamespace = %s::regnamespace AND c.relname ~ %s",
+        [quoted(address.schema), f"^{_PREFIX}[0-9a-f]{{24}}_[0-9]+$"],
     )
-    others = sorted(name for (name,) in found if name not in wanted)
+    return dict(found.fetchall())
+
+
+def _drop(connection: psycopg.Connection, address: Address, others: list[str]) -> list[str]:
     for name in others:
         connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {quoted(address.schema)}.{name}".encode())
     return others

@@ -16,7 +16,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 from psycopg_pool import PoolClosed as PoolClosed
 
-FIRST_WAIT = 1.0
+FIRST_WAIT = 0.5
 """After so many seconds without a connection, the server itself is asked why."""
 
 Connecting = Callable[[], psycopg.Connection]
@@ -45,8 +45,7 @@ class Pool:
     @contextmanager
     def connection(self) -> Iterator[psycopg.Connection]:
         """One that nobody else uses; waits while all that may be open are used."""
-        pool = self._current()
-        connection = self._taken(pool)
+        pool, connection = self._taken()
         try:
             yield connection
         finally:
@@ -61,13 +60,17 @@ class Pool:
                 self._pool = self._make()
             return self._pool
 
-    def _taken(self, pool: ConnectionPool[psycopg.Connection]) -> psycopg.Connection:
+    def _taken(self) -> tuple[ConnectionPool[psycopg.Connection], psycopg.Connection]:
+        pool = self._current()
         try:
-            return pool.getconn(min(FIRST_WAIT, self._patience))
+            return pool, pool.getconn(min(FIRST_WAIT, self._patience))
         except PoolTimeout:
             self._connect().close()  # the server's own error says more
+        if not _is_full(pool):
+            self.clear()  # the server is there, and the pool sleeps: it was away
+            pool = self._current()
         try:
-            return pool.getconn(max(self._patience - FIRST_WAIT, 0.1))
+            return pool, pool.getconn(max(self._patience - FIRST_WAIT, 0.1))
         except PoolTimeout:
             raise PoolExhausted from None
 
@@ -82,3 +85,8 @@ class Pool:
         """Close every connection, those that are in use as soon as they are given back."""
         self._closed = True
         self.clear()
+
+
+def _is_full(pool: ConnectionPool[psycopg.Connection]) -> bool:
+    """Whether every connection that may be open is."""
+    return pool.get_stats().get("pool_size", 0) >= pool.max_size

@@ -461,6 +461,15 @@ WHERE m.namespace = :namespace AND z.namespace = :namespace AND z.namespace = m.
   AND z.id = m.superseded_by AND z.number = ANY (:numbers::bigint[])
   AND NOT m.number = ANY (:numbers::bigint[])
 
+-- release -- What is superseded by one of these, in a circle, holds again.
+UPDATE recollect.memory AS m SET superseded_by = NULL, superseded_at = NULL
+WHERE m.namespace = :namespace AND NOT m.number = ANY (:numbers::bigint[]) AND m.superseded_by IN (
+  SELECT z.id FROM recollect.memory z
+  WHERE z.namespace = :namespace AND z.number = ANY (:numbers::bigint[]))
+
+-- successions -- What superseded what.
+SELECT id, superseded_by FROM recollect.memory WHERE namespace = :namespace AND superseded_by IS NOT NULL
+
 -- clear_extracts -- A summary that was drawn from these memories goes with them.
 UPDATE recollect.session SET summary = NULL, summary_extracted = false
 WHERE namespace = :namespace AND summary_extracted AND number IN (
@@ -490,6 +499,12 @@ INSERT INTO recollect.document (number, namespace, id, name, title, hash, create
 VALUES (:number, :namespace, :id, :name, :title, :hash, :created_at, :updated_at)
 ON CONFLICT (namespace, name) DO UPDATE SET
   title = excluded.title, hash = excluded.hash, updated_at = excluded.updated_at
+
+-- copy_document -- A document as it was, in the place of the one of that name that is there.
+INSERT INTO recollect.document (number, namespace, id, name, title, hash, created_at, updated_at)
+VALUES (:number, :namespace, :id, :name, :title, :hash, :created_at, :updated_at)
+ON CONFLICT (namespace, name) DO UPDATE SET id = excluded.id, title = excluded.title, hash = excluded.hash,
+  created_at = excluded.created_at, updated_at = excluded.updated_at
 
 -- document_number -- What the rows call a document.
 SELECT number FROM recollect.document WHERE namespace = :namespace AND name = :name
@@ -588,13 +603,19 @@ LEFT JOIN recollect.document d ON d.namespace = m.namespace AND d.number = m.doc
 WHERE m.namespace = :namespace
   AND ((m.session IS NOT NULL AND s.number IS NULL) OR (m.document IS NOT NULL AND d.number IS NULL))
 
--- check_counts -- Whether a namespace has miscounted its memories, their keyword entries or their terms.
+-- last_given -- The highest numbers that rows of a namespace have.
+SELECT coalesce((SELECT max(m.number) FROM recollect.memory m WHERE m.namespace = :namespace), 0) AS memory,
+  coalesce((SELECT max(s.number) FROM recollect.session s WHERE s.namespace = :namespace), 0) AS session,
+  coalesce((SELECT max(d.number) FROM recollect.document d WHERE d.namespace = :namespace), 0) AS document,
+  coalesce((SELECT max(g.number) FROM recollect.generation g WHERE g.namespace = :namespace), 0) AS generation
+
+-- check_counts -- Whether a namespace has miscounted its rows, their keyword entries or their terms.
 SELECT count(*) FROM recollect.namespace n CROSS JOIN (
-  SELECT count(m.terms) AS entries, coalesce(sum(m.length) FILTER (WHERE m.terms IS NOT NULL), 0) AS words,
-    coalesce(max(m.number), 0) AS last
+  SELECT count(m.terms) AS entries, coalesce(sum(m.length) FILTER (WHERE m.terms IS NOT NULL), 0) AS words
   FROM recollect.memory m WHERE m.namespace = :namespace
-) found WHERE n.namespace = :namespace
-  AND (n.entries <> found.entries OR n.words <> found.words OR n.last_memory < found.last)
+) found CROSS JOIN ({last_given}) last WHERE n.namespace = :namespace
+  AND (n.entries <> found.entries OR n.words <> found.words OR n.last_memory < last.memory
+    OR n.last_session < last.session OR n.last_document < last.document OR n.last_generation < last.generation)
 
 -- mend_vectors -- Vectors that no search may use.
 DELETE FROM recollect.vector v WHERE v.namespace = :namespace AND (
@@ -633,13 +654,14 @@ DELETE FROM recollect.near_key WHERE namespace = :namespace
 
 -- mend_namespaces -- What a namespace knows of its memories, counted anew.
 UPDATE recollect.namespace AS n SET entries = found.entries, words = found.words, languages = found.languages,
-  last_memory = greatest(n.last_memory, found.last)
+  last_memory = greatest(n.last_memory, last.memory), last_session = greatest(n.last_session, last.session),
+  last_document = greatest(n.last_document, last.document),
+  last_generation = greatest(n.last_generation, last.generation)
 FROM (
   SELECT count(m.terms) AS entries, coalesce(sum(m.length) FILTER (WHERE m.terms IS NOT NULL), 0)::bigint AS words,
-    coalesce(string_agg(DISTINCT m.language, ' ' ORDER BY m.language), '') AS languages,
-    coalesce(max(m.number), 0) AS last
+    coalesce(string_agg(DISTINCT m.language, ' ' ORDER BY m.language), '') AS languages
   FROM recollect.memory m WHERE m.namespace = :namespace
-) found WHERE n.namespace = :namespace
+) found CROSS JOIN ({last_given}) last WHERE n.namespace = :namespace
 
 -- texts -- Every memory's text, for analysing it anew.
 SELECT m.number, m.namespace, m.content, m.speaker, m.language, m.tags, m.files, m.headings, m.kind, d.title, m.terms

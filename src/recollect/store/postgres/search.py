@@ -35,7 +35,10 @@ def questions(
                     asked = _match(parameters, namespace, words, strict=leg == "phrases")
                     yield Question(number, namespace, leg, asked)
             if nearness is not None and nearness.limit:
-                asked = _near(parameters, nearness.limit, indexed.get(namespace))
+                found = indexed.get(namespace)
+                if found is not None and found.fingerprint != nearness.generation.fingerprint:
+                    found = None
+                asked = _near(parameters, nearness.limit, found)
                 yield Question(number, namespace, "near", asked)
 
 

@@ -14,7 +14,7 @@ from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
 from recollect.store.postgres.address import Address
-from recollect.store.postgres.connections import Connections
+from recollect.store.postgres.connections import Connections, is_read_only
 from recollect.store.postgres.failures import translated
 from recollect.store.postgres.indexes import SETTINGS, Indexed
 from recollect.store.postgres.statements import Asked
@@ -38,8 +38,7 @@ class PostgresStore(SqlStore):
         self._indexed: dict[str, Indexed] = {}
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
-            answer = connection.execute("SHOW transaction_read_only").fetchone()  # on a replica as well
-            self._connections.read_only = answer == ("on",)
+            self._connections.read_only = is_read_only(connection)
 
     @property
     def read_only(self) -> bool:
@@ -85,22 +84,12 @@ class PostgresStore(SqlStore):
         for namespace, answer in zip(namespaces, found, strict=True):
             for languages, indexed, *generations in answer:
                 facts[namespace] = rows.facts(languages, generations)
-                self._note_index(namespace, indexed, *generations[:3])
+                searched, _, dimensions, fingerprint = generations[:4]
+                if indexed is not None and indexed == searched:  # for the search that follows
+                    self._indexed[namespace] = Indexed(indexed, dimensions, fingerprint)
+                else:
+                    self._indexed.pop(namespace, None)
         return facts
-
-    def _note_index(
-        self,
-        namespace: str,
-        indexed: int | None,
-        generation: int | None,
-        _: str | None,
-        dimensions: int | None,
-    ) -> None:
-        """Whether the vectors that are searched have an index, for the search that follows."""
-        if indexed is not None and indexed == generation and dimensions is not None:
-            self._indexed[namespace] = Indexed(indexed, dimensions)
-        else:
-            self._indexed.pop(namespace, None)
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
         questions = list(search.questions(scopes, words, nearness, self._indexed))

@@ -22,7 +22,7 @@ def secure(connection: psycopg.Connection, address: Address) -> None:
     schema = quoted(address.schema)
     granted = sql.SQL(  # without a subquery, which Citus does not take in a policy; no such role counts as no
         "pg_has_role(current_user, to_regrole('recollect_' || md5({} || namespace))::oid, 'MEMBER')"
-    ).format(sql.Literal(f"{address.schema}:"))
+    ).format(sql.Literal(_store(connection, address)))
     with connection.transaction():
         for table in TABLES:
             name = sql.SQL(f"{schema}.{table}")
@@ -38,10 +38,15 @@ def grant(connection: psycopg.Connection, address: Address, role: str, namespace
             f"Row-level security is not on in {address}, so a role would see every namespace: "
             "run recollect init --row-security first."
         )
-    group, schema = role_of(address, namespace), sql.SQL(quoted(address.schema))
+    group, schema = role_of(connection, address, namespace), sql.SQL(quoted(address.schema))
     with connection.transaction():
         if not _role_exists(connection, group):
-            connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(group)))
+            try:
+                connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(group)))
+            except errors.InsufficientPrivilege as error:
+                raise StoreError(
+                    f"This user may not make roles in {address}: it needs CREATEROLE from a superuser."
+                ) from error
         who = sql.Identifier(group)
         connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, who))
         connection.execute(sql.SQL("GRANT SELECT ON {}.version TO {}").format(schema, who))
@@ -61,15 +66,21 @@ def grant(connection: psycopg.Connection, address: Address, role: str, namespace
 
 def revoke(connection: psycopg.Connection, address: Address, role: str, namespace: str) -> None:
     """Take a namespace away from a role; what it was not granted is no error."""
-    group = role_of(address, namespace)
+    group = role_of(connection, address, namespace)
     if _role_exists(connection, group) and _role_exists(connection, role):
         connection.execute(sql.SQL("REVOKE {} FROM {}").format(sql.Identifier(group), sql.Identifier(role)))
 
 
-def role_of(address: Address, namespace: str) -> str:
+def role_of(connection: psycopg.Connection, address: Address, namespace: str) -> str:
     """The role whose members see a namespace."""
-    digest = hashlib.md5(f"{address.schema}:{namespace}".encode(), usedforsecurity=False).hexdigest()
-    return f"recollect_{digest}"
+    whole = _store(connection, address) + namespace
+    return f"recollect_{hashlib.md5(whole.encode(), usedforsecurity=False).hexdigest()}"
+
+
+def _store(connection: psycopg.Connection, address: Address) -> str:
+    """What tells this store from others of the server, which has one set of roles for all its databases."""
+    names = (connection.info.dbname, address.schema)
+    return "".join(f"{len(name)}:{name}:" for name in names)
 
 
 def _is_secured(connection: psycopg.Connection, address: Address) -> bool:

@@ -426,6 +426,15 @@ WHERE m.namespace = :namespace AND z.namespace = m.namespace AND z.id = m.supers
   AND z.number IN (SELECT value FROM json_each(:numbers))
   AND m.number NOT IN (SELECT value FROM json_each(:numbers))
 
+-- release -- What is superseded by one of these, in a circle, holds again.
+UPDATE memory SET superseded_by = NULL, superseded_at = NULL
+WHERE namespace = :namespace AND number NOT IN (SELECT value FROM json_each(:numbers)) AND superseded_by IN (
+  SELECT z.id FROM memory z
+  WHERE z.namespace = :namespace AND z.number IN (SELECT value FROM json_each(:numbers)))
+
+-- successions -- What superseded what.
+SELECT id, superseded_by FROM memory WHERE namespace = :namespace AND superseded_by IS NOT NULL
+
 -- clear_extracts -- A summary that was drawn from these memories goes with them.
 UPDATE session SET summary = NULL, summary_extracted = 0
 WHERE summary_extracted AND number IN (
@@ -449,6 +458,12 @@ INSERT INTO document (number, namespace, id, name, title, hash, created_at, upda
 VALUES (:number, :namespace, :id, :name, :title, :hash, :created_at, :updated_at)
 ON CONFLICT (namespace, name) DO UPDATE SET
   title = excluded.title, hash = excluded.hash, updated_at = excluded.updated_at
+
+-- copy_document -- A document as it was, in the place of the one of that name that is there.
+INSERT INTO document (number, namespace, id, name, title, hash, created_at, updated_at)
+VALUES (:number, :namespace, :id, :name, :title, :hash, :created_at, :updated_at)
+ON CONFLICT (namespace, name) DO UPDATE SET id = excluded.id, title = excluded.title, hash = excluded.hash,
+  created_at = excluded.created_at, updated_at = excluded.updated_at
 
 -- document_number -- What the rows call a document.
 SELECT number FROM document WHERE namespace = :namespace AND name = :name
