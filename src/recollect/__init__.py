@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Timeline,
         TimeUsed,
         Why,
+        WhyNot,
     )
 
 __version__ = "0.1.0"
@@ -70,7 +71,7 @@ _HOMES = {
     "recollect.types": (
         "Context", "Document", "Draft", "Finding", "Hit", "Ingested", "Leg", "Memory", "Multiplier",
         "Preview", "Recall", "Receipt", "Relation", "Remembered", "Scope", "Session", "SessionContext",
-        "Stats", "Successor", "TimeUsed", "Timeline", "Why",
+        "Stats", "Successor", "TimeUsed", "Timeline", "Why", "WhyNot",
     ),
     "recollect.errors": (
         "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
@@ -125,6 +126,7 @@ __all__ = [
     "TimeUsed",
     "Timeline",
     "Why",
+    "WhyNot",
     "open",
 ]
 

@@ -354,6 +354,20 @@ class Recall(list[Hit]):
 
 
 @dataclass(frozen=True, slots=True)
+class WhyNot:
+    """What became of a memory in a recall: whether it was returned, its rank, and else the reasons in words.
+
+    `hit` is there when it was ranked at all, with every number of its score.
+    """
+
+    memory: Memory
+    returned: bool
+    rank: int | None
+    reasons: tuple[str, ...]
+    hit: Hit | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """One line of a timeline: enough to decide whether to `get` the rest."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Unpack, overload
 
-from recollect import assembling, checks, recalling
+from recollect import assembling, checks, missing, recalling
 from recollect.errors import InvalidInput
 from recollect.later import Use
 from recollect.memories.front import Front, Id
@@ -32,6 +32,7 @@ from recollect.types import (
     Timeline,
     TimeUsed,
     When,
+    WhyNot,
 )
 
 PREVIEW_LENGTH = 100
@@ -149,6 +150,22 @@ class Finding(Front):
         for namespace, used in by_namespace.items():
             session = self._session if namespace == self._namespace else None
             self._later.note(Use(namespace, used, session, raised, self._now()))
+
+    def why_not(self, query: str, id: Id, **options: Any) -> WhyNot:
+        """Why a recall with these options does not return a memory: out of scope, superseded, ranked 37th …
+
+        Options as in `recall`. Nothing is marked as used.
+        """
+        alone = self.in_namespace(self._namespace)
+        memory = alone.get(id)
+        options |= {"reinforce": False}
+        returned = alone.recall(query, **options)
+        deeper = alone.recall(query, **options | {"limit": missing.DEEPEST})
+        filters: Any = {name: options[name] for name in Filters.__annotations__ if name in options}
+        self._given_time(options.get("timeframe"), filters)
+        if options.get("include_documents"):
+            filters.setdefault("kind", KINDS)
+        return missing.why_not(memory, self.scope(**filters), query, returned, deeper)
 
     def search_documents(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
         """The passages of documents that answer best; options as in `recall`."""

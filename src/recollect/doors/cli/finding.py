@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     "--neighbours", type=int, metavar="N", help="What was said so many places before and after (0 to 20)."
 )
 @click.option("--why", is_flag=True, help="Explain every score in a table.")
-def search(door: Door, query: tuple[str, ...], in_session: str | None, why: bool, **given: Any) -> None:
+@click.option("--why-not", metavar="ID", help="Explain why this memory is not among them.")
+def search(
+    door: Door, query: tuple[str, ...], in_session: str | None, why: bool, why_not: str | None, **given: Any
+) -> None:
     """Find memories by meaning, by words and by time.
 
     A time that stands in the query ("last week") is a preference; --timeframe, --since and --until are
@@ -36,13 +39,24 @@ def search(door: Door, query: tuple[str, ...], in_session: str | None, why: bool
       recollect search which database did we choose for billing
       recollect search "auth decisions last week" --tag security --why
       recollect search --json -l 3 migration_032 | jq -r '.hits[].memory.content'
+      recollect search "which port?" --why-not 479312039697
     """
+    if why_not is not None:
+        _explain_absence(door, " ".join(query), why_not, options.recalling(given))
+        return
     with door.open() as memories:
         found = _within(memories, in_session).recall(" ".join(query), **options.recalling(given))
         door.note(*found.notes)
         door.answer(found, _found(found, why))
     if not found:
         door.nothing("Nothing was found.")
+
+
+def _explain_absence(door: Door, query: str, id: str, given: dict[str, Any]) -> None:
+    with door.open() as memories:
+        answer = memories.why_not(query, memories.find_id(id), **given)
+    reasons = answer.reasons or (f"it is returned, at rank {answer.rank}",)
+    door.answer(answer, (render.one_line(reason) for reason in reasons))
 
 
 def _found(found: Recall, why: bool) -> Iterator[str]:
