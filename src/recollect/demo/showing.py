@@ -165,6 +165,7 @@ def _show_question(
 
 
 def _show_answer(pen: Pen, memories: Memories, ask: Ask, now: datetime, *, explained: bool) -> float:
+    memories._later.finish()  # what the last answer left to be marked, so that every run shows the same
     begun = perf_counter()
     answer: Recall | Context = getattr(memories, ask.call)(ask.query, **ask.options_at(now))
     milliseconds = (perf_counter() - begun) * 1000
