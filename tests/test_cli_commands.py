@@ -71,6 +71,11 @@ def test_add_without_an_embedder_says_so(cli: Cli) -> None:
 # search
 
 
+def test_a_quiet_search_prints_ids_alone(cli: Cli) -> None:
+    id = cli.add("The walrus likes herring")
+    assert cli.out("-q", "search", "walrus") == f"{id}\n"
+
+
 def test_search_prints_rank_score_date_and_short_id(cli: Cli) -> None:
     id = cli.add(
         "We chose PostgreSQL 17.2", "--at", "2026-03-01T10:30", "--speaker", "ada", "--session", "s1"

@@ -93,6 +93,8 @@ class TestInit:
     def test_what_only_a_server_needs_is_refused_for_a_file(self, cli: Cli) -> None:
         for command in (["index"], ["grant", "ana"], ["init", "--distribute"]):
             assert "is a file, which needs none of this" in cli.run(*command, code=2).stderr
+        cli.run("init", "--distribute", "--url", "never.db", code=2)
+        assert not (cli.folder / "never.db").exists()
 
 
 @pytest.fixture

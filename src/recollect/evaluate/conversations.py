@@ -7,6 +7,7 @@ Every turn is a document, said by its speaker, in its session, at the session's 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +39,7 @@ def read(content: Any, path: Path) -> EvalSet:
     raise InvalidInput(f"{path} is neither LoCoMo nor LongMemEval: nor is it a folder with a set.")
 
 
-class _Gathered:
+class _Gathered(ABC):
     """What has been read so far."""
 
     def __init__(self) -> None:
@@ -47,9 +48,9 @@ class _Gathered:
         self.relevance: dict[str, dict[str, int]] = {}
         self.unanswerable = 0
 
+    @abstractmethod
     def add(self, sample: Mapping[str, Any]) -> None:
         """Take in one sample."""
-        raise NotImplementedError
 
 
 def _read(gathered: _Gathered, samples: list[Any], path: Path) -> EvalSet:

@@ -47,7 +47,8 @@ def search(
     with door.open() as memories:
         found = _within(memories, in_session).recall(" ".join(query), **options.recalling(given))
         door.note(*found.notes)
-        door.answer(found, _found(found, why))
+        ids = (render.safe(hit.memory.id) for hit in found)
+        door.answer(found, ids if door.quiet else _found(found, why))
     if not found:
         door.nothing("Nothing was found.")
 

@@ -23,17 +23,24 @@ def _url(decorated: Decorated) -> Decorated:
     return click.option("--url", metavar="URL", help="The store; the same as --store.")(decorated)
 
 
-@contextmanager
-def _server(door: Door, url: str | None) -> Iterator[tuple[Connection, Address]]:
-    """A connection to the PostgreSQL server that the settings name, and the address of the store there."""
-    from recollect import config
-    from recollect.opening import is_postgres, store_at
+def _on_a_server(where: str) -> str:
+    """The URL itself; a file is refused, before it is made."""
+    from recollect.opening import is_postgres
 
-    where = config.load(url=url or door.store).url
     if not is_postgres(where):
         raise ConfigError(
             f"{where} is a file, which needs none of this: name a server with --url postgresql://…"
         )
+    return where
+
+
+@contextmanager
+def _server(door: Door, url: str | None) -> Iterator[tuple[Connection, Address]]:
+    """A connection to the PostgreSQL server that the settings name, and the address of the store there."""
+    from recollect import config
+    from recollect.opening import store_at
+
+    where = _on_a_server(config.load(url=url or door.store).url)
     store_at(where, create=False).close()
     from recollect.store.postgres.address import Address
     from recollect.store.postgres.connections import Connections
@@ -63,6 +70,8 @@ def init(door: Door, url: str | None, distribute: bool, row_security: bool) -> N
     from recollect.opening import store_at
 
     where = config.load(url=url or door.store).url
+    if distribute or row_security:
+        _on_a_server(where)
     store_at(where, make_folder=True).close()
     shown = config.without_password(where)
     lines, distributed = [f"{shown} is ready"], []

@@ -48,9 +48,10 @@ def index(
     wanted = {_name(namespace, generation) for namespace, generation, _, _ in large}
     present = _present(connection, address)
     dropped = _drop(connection, address, sorted(present.keys() - wanted))
-    for namespace in statements.rows("indexed_namespaces"):
-        if namespace[0] not in {row[0] for row in large}:
-            statements.count("set_indexed", namespace=namespace[0], generation=None)
+    still_large = {row[0] for row in large}
+    for (namespace,) in statements.rows("indexed_namespaces"):
+        if namespace not in still_large:
+            statements.count("set_indexed", namespace=namespace, generation=None)
     made = []
     for done, (namespace, generation, dimensions, is_indexed) in enumerate(large, 1):
         if not (is_indexed and present.get(_name(namespace, generation))):
