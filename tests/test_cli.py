@@ -256,7 +256,7 @@ def test_tables_need_no_rich(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_utf_8_whatever_the_locale_says(cli: Cli) -> None:
     cli.add("Größe: 数据库 ✓")
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
-    out, err = start("search", "größe", "-q", environment=locale).communicate()
+    out, err = start("search", "größe", environment=locale).communicate()
     assert "Größe: 数据库 ✓" in out.decode("utf-8"), err
 
 
