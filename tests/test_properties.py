@@ -316,6 +316,7 @@ def legs(draw: st.DrawFn) -> Legs:
             score=score,
             session=draw(st.sampled_from([None, 1, 2])),
             position=draw(st.integers(0, 5)),
+            speaker=draw(st.sampled_from([None, "Ann", "Bob"])),
             created_at=NOW - timedelta(days=draw(st.integers(-400, 40_000))),
             salience=draw(st.floats(0, 1)),
             sector=draw(st.sampled_from(SECTORS)),
@@ -342,7 +343,7 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
     everyone = set(found.candidates())
     four = two | {"salience": salience, "recency": recency}
     for rules, fused in (
-        (Rules("mix", NOW), fuse.mix(found, two)),
+        (Rules("mix", NOW, named=frozenset({"Ann"})), fuse.mix(found, two)),
         (Rules("rrf", NOW), fuse.by_rank(found, two)),
         (Rules("weighted", NOW), fuse.weighted(found, four, NOW)),
     ):
@@ -368,17 +369,7 @@ def test_first_in_both_lists_is_first(found: Legs) -> None:
 
 
 def _with_score(candidate: Candidate, score: float) -> Candidate:
-    return Candidate(
-        key=candidate.key,
-        score=score,
-        session=candidate.session,
-        position=candidate.position,
-        created_at=candidate.created_at,
-        salience=candidate.salience,
-        sector=candidate.sector,
-        importance=candidate.importance,
-        superseded=candidate.superseded,
-    )
+    return candidate._replace(score=score)
 
 
 # salience

@@ -216,6 +216,33 @@ class TestScopes:
         lent = {hit.memory.content: hit.why.lent for hit in found}
         assert lent["To the quiet bay."] > 0
 
+    def test_whom_the_question_names_is_heard_first(self, memories: Memories) -> None:
+        memories.remember("I painted a walrus in the yard, a whole walrus", session="s", speaker="Melanie")
+        memories.remember("My walrus is drawn in pencil", session="s", speaker="Caroline Ray")
+        memories.remember("Someone drew a walrus")
+        found = memories.recall("Which walrus is Caroline's?")
+        assert found[0].memory.speaker == "Caroline Ray"
+        multipliers = {
+            hit.memory.speaker: {each.name: each.note for each in hit.why.multipliers} for hit in found
+        }
+        assert multipliers["Melanie"]["speaker"] == "said by Melanie, not by Caroline Ray"
+        assert "speaker" not in multipliers["Caroline Ray"] | multipliers[None]
+
+    @pytest.mark.parametrize("query", ["a walrus", "Did Caroline and Melanie draw a walrus?"])
+    def test_nobody_comes_first_where_nobody_or_everybody_is_named(
+        self, memories: Memories, query: str
+    ) -> None:
+        memories.remember("I painted a walrus", session="s", speaker="Melanie")
+        memories.remember("I drew a walrus", session="s", speaker="Caroline")
+        names = {each.name for hit in memories.recall(query) for each in hit.why.multipliers}
+        assert "speaker" not in names
+
+    def test_a_role_is_a_word_like_any_other(self, memories: Memories) -> None:
+        memories.remember("Where is the user table?", session="s", speaker="user")
+        memories.remember("The user table is in the schema auth", session="s", speaker="assistant")
+        names = {each.name for hit in memories.recall("user table") for each in hit.why.multipliers}
+        assert "speaker" not in names
+
 
 class TestTime:
     """Wednesday 18 March 2026."""

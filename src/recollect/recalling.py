@@ -12,6 +12,7 @@ from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
 from recollect.query.languages import detect, is_latin
+from recollect.query.speakers import named
 from recollect.query.strategy import choose_mode
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
@@ -65,8 +66,9 @@ def recall(
     """The hits for a question, best first; a constant number of statements."""
     facts = store.facts(scope.namespaces)
     question = understand(query, scope, options, facts, given)
-    rules = Rules(options.fusion, scope.now, question.timeframe, options.factors)
     legs = ask(store, meaning, scope, question, options, facts)
+    speakers = named(question.searched, legs.speakers())
+    rules = Rules(options.fusion, scope.now, question.timeframe, options.factors, speakers)
     fused = fuse_legs(legs, question, options, scope.now)
     if not fused and query.strip():
         fused = _last_resort(store, scope, question, options)

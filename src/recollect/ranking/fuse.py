@@ -82,6 +82,10 @@ class Legs:
         """Everyone in either list."""
         return {candidate.key: candidate for candidate in (*self.keyword, *self.semantic)}
 
+    def speakers(self) -> set[str]:
+        """Everyone who said something of it."""
+        return {found.speaker for found in (*self.keyword, *self.semantic) if found.speaker is not None}
+
     def similarity(self) -> dict[Key, float]:
         """The similarity of everyone who has one."""
         return {**self.extra, **{candidate.key: candidate.score for candidate in self.semantic}}

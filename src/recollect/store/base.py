@@ -117,6 +117,7 @@ class Candidate(NamedTuple):
     score: float
     session: Key | None
     position: int | None
+    speaker: str | None
     created_at: datetime
     salience: float
     sector: Sector
