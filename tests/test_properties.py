@@ -20,6 +20,7 @@ import recollect
 from recollect import Draft, InvalidInput, Memories, NoSuchMemory, checks
 from recollect.query.highlight import highlights
 from recollect.query.languages import STEMMERS, detect
+from recollect.query.speakers import meant
 from recollect.query.terms import parse_query, terms_of
 from recollect.ranking import fuse
 from recollect.ranking.fuse import Legs, rrf
@@ -316,6 +317,7 @@ def legs(draw: st.DrawFn) -> Legs:
             score=score,
             session=draw(st.sampled_from([None, 1, 2])),
             position=draw(st.integers(0, 5)),
+            tokens=draw(st.integers(0, 1000)),
             speaker=draw(st.sampled_from([None, "Ann", "Bob"])),
             created_at=NOW - timedelta(days=draw(st.integers(-400, 40_000))),
             salience=draw(st.floats(0, 1)),
@@ -333,6 +335,10 @@ def legs(draw: st.DrawFn) -> Legs:
 WEIGHTS = st.floats(0, 1000)
 
 
+def _candidate(key: int, score: float) -> Candidate:
+    return Candidate(key, score, None, None, None, 10, NOW, 0.5, "semantic", 0.5, False)
+
+
 @given(legs(), WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS)
 @settings(max_examples=150)
 def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
@@ -343,7 +349,7 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
     everyone = set(found.candidates())
     four = two | {"salience": salience, "recency": recency}
     for rules, fused in (
-        (Rules("mix", NOW, named=frozenset({"Ann"})), fuse.mix(found, two)),
+        (Rules("mix", NOW, meant=frozenset({"Ann"})), fuse.mix(found, two)),
         (Rules("rrf", NOW), fuse.by_rank(found, two)),
         (Rules("weighted", NOW), fuse.weighted(found, four, NOW)),
     ):
@@ -355,6 +361,22 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
     assert {item.candidate.key for item in fuse.reranked(found)} == {c.key for c in found.keyword}
     first = {item.candidate.key for item in fuse.first_answer(found)}
     assert first == {c.key for c in found.semantic or found.keyword}
+
+
+@given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=20), max_size=5))
+def test_only_some_of_the_speakers_are_meant(question: str, speakers: list[str]) -> None:
+    found = meant(question, speakers)
+    assert found < set(speakers) or not found
+
+
+def test_a_leg_whose_best_stands_out_counts_for_more() -> None:
+    def weight_of_words(scores: list[float]) -> float:
+        found = [_candidate(key, score) for key, score in enumerate(scores)]
+        fused = fuse.mix(Legs(found, [_candidate(n, 0.9 - n / 100) for n in range(40)]), fuse.MIX_WEIGHTS)
+        return max(item.keyword.share for item in fused if item.keyword)
+
+    even, standing_out = [10.0 - n / 100 for n in range(40)], [10.0, *[1.0] * 39]
+    assert weight_of_words(even) < fuse.MIX_WEIGHTS["keyword"] < weight_of_words(standing_out)
 
 
 @given(legs())

@@ -237,6 +237,30 @@ class TestScopes:
         names = {each.name for hit in memories.recall(query) for each in hit.why.multipliers}
         assert "speaker" not in names
 
+    def test_a_long_turn_borrows_less_than_a_short_one(self, memories: Memories) -> None:
+        turns = ["Yes, there.", "Where did the walrus go?", "So much happened there! " * 40]
+        memories.remember_many([Draft(turn, session="s", speaker="A") for turn in turns])
+        memories.remember_many([Draft(f"unrelated remark {n}", session="t", speaker="B") for n in range(10)])
+        lent = {hit.memory.content[:3]: hit.why.lent for hit in memories.recall("where is the walrus now")}
+        assert lent["Yes"] > 3 * lent["So "] > 0
+
+    @pytest.mark.parametrize(
+        ("query", "first"),
+        [
+            ("Which walrus did I see?", "user"),
+            ("Welchen Walross habe ich gesehen: walrus?", "user"),
+            ("Can you tell me which walrus I saw?", "user"),
+            ("Which walrus did you tell me of?", "assistant"),
+            ("Quel walrus as-tu vu, toi?", "assistant"),
+        ],
+    )
+    def test_in_a_chat_i_is_the_user_and_you_the_assistant(
+        self, memories: Memories, query: str, first: str
+    ) -> None:
+        for speaker in ("user", "assistant"):
+            memories.remember("The walrus that was seen is old", session="s", speaker=speaker)
+        assert memories.recall(query)[0].memory.speaker == first
+
     def test_a_role_is_a_word_like_any_other(self, memories: Memories) -> None:
         memories.remember("Where is the user table?", session="s", speaker="user")
         memories.remember("The user table is in the schema auth", session="s", speaker="assistant")

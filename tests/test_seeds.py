@@ -167,7 +167,7 @@ class TestAcceptance:
             bm25: float = 6.0,
         ) -> float:
             created = NOON - timedelta(days=days)
-            found = Candidate(1, bm25, None, None, None, created, 0.5, sector, 0.5, superseded)
+            found = Candidate(1, bm25, None, None, None, 10, created, 0.5, sector, 0.5, superseded)
             legs = Legs([found], [found._replace(score=cosine)])
             (fused,) = weighted(legs, WEIGHTED_WEIGHTS, NOON)
             return score_of([fused], Rules("weighted", NOON), 1)[0][1]

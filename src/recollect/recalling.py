@@ -12,7 +12,7 @@ from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
 from recollect.query.languages import detect, is_latin
-from recollect.query.speakers import named
+from recollect.query.speakers import meant
 from recollect.query.strategy import choose_mode
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
@@ -67,7 +67,7 @@ def recall(
     facts = store.facts(scope.namespaces)
     question = understand(query, scope, options, facts, given)
     legs = ask(store, meaning, scope, question, options, facts)
-    speakers = named(question.searched, legs.speakers())
+    speakers = meant(question.searched, legs.speakers())
     rules = Rules(options.fusion, scope.now, question.timeframe, options.factors, speakers)
     fused = fuse_legs(legs, question, options, scope.now)
     if not fused and query.strip():

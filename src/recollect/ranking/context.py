@@ -9,6 +9,8 @@ from recollect.store.base import Key
 
 LENT = (0.35, 0.17)
 """How much a memory lends to those one and two places away, of what its score lies above the mean."""
+SHORT = 60
+"""So many tokens are too few to stand alone: what is longer borrows less, in proportion."""
 
 
 def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
@@ -40,4 +42,4 @@ def _borrowed(
     borrowed = 0.0
     for step, share in steps:
         borrowed += share * surplus.get((session, position + step), 0.0)
-    return borrowed
+    return borrowed * min(1.0, SHORT / max(1, item.candidate.tokens))

@@ -7,6 +7,7 @@ the first leg that answers.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ SECTOR_BOOST: dict[Sector, float] = {
 }
 FALLBACK_THRESHOLD = 0.7
 NARROWEST = 0.05
+_COMPARED = 20
 SUPERSEDED = 0.5
 
 Item = TypeVar("Item", bound=Hashable)
@@ -135,17 +137,38 @@ def share_of_semantic(legs: Legs) -> dict[Key, float]:
 
 
 def mix(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
-    """The default: each leg's scores made comparable, then mixed."""
+    """The default: each leg's scores made comparable, then mixed.
+
+    The leg whose best stands out from the rest counts for more than its weight, the other for less.
+    """
     keyword, semantic = share_of_keyword(legs), share_of_semantic(legs)
-    total = weights["keyword"] * bool(keyword) + weights["semantic"] * bool(semantic)
+    by_words, by_meaning = _leaning(keyword, semantic, weights)
     shares = {
-        key: (
-            weights["keyword"] * keyword.get(key, 0.0) / total if total else 0.0,
-            weights["semantic"] * semantic.get(key, 0.0) / total if total else 0.0,
-        )
+        key: (by_words * keyword.get(key, 0.0), by_meaning * semantic.get(key, 0.0))
         for key in legs.candidates()
     }
     return _fused(legs, shares)
+
+
+def _leaning(
+    keyword: Mapping[Key, float], semantic: Mapping[Key, float], weights: Mapping[str, float]
+) -> tuple[float, float]:
+    """How much each leg counts for this question; together 1, or 0 where nothing counts."""
+    total = weights["keyword"] * bool(keyword) + weights["semantic"] * bool(semantic)
+    if not total:
+        return 0.0, 0.0
+    if not keyword or not semantic:
+        return float(bool(keyword)), float(bool(semantic))
+    words = weights["keyword"] / total
+    if len(semantic) >= _COMPARED:
+        words += (_standing_out(keyword) - _standing_out(semantic)) * min(words, 1 - words)
+    return words, 1 - words
+
+
+def _standing_out(shares: Mapping[Key, float]) -> float:
+    """How far the best is above the mean of the next ones (0..1); those who are not in the list have 0."""
+    best, *others = heapq.nlargest(_COMPARED, shares.values())
+    return best - sum(others) / (_COMPARED - 1)
 
 
 def by_rank(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:

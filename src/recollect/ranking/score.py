@@ -14,7 +14,7 @@ from recollect.types import Factor, Fusion, Match, Multiplier, TimeUsed
 SALIENCE_SPAN = 0.06
 RECENCY_SPAN = 0.04
 OUTSIDE_TIME = 0.6
-ANOTHER_SPEAKER = 0.67
+ANOTHER_SPEAKER = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class Rules:
     now: datetime
     timeframe: TimeUsed | None = None
     factors: tuple[Factor, ...] = ()
-    named: frozenset[str] = frozenset()
-    """The speakers whom the question names."""
+    meant: frozenset[str] = frozenset()
+    """The speakers whose words the question asks for."""
 
     def multipliers(self, candidate: Candidate) -> Iterator[tuple[str, float]]:
         """Small and bounded for the default; a named fusion is left as its document says."""
         if self.fusion == "mix":
             yield "salience", 1 - SALIENCE_SPAN * (1 - candidate.salience)
             yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created_at, self.now))
-            if self.named and candidate.speaker is not None and candidate.speaker not in self.named:
+            if self.meant and candidate.speaker is not None and candidate.speaker not in self.meant:
                 yield "speaker", ANOTHER_SPEAKER
         if self.fusion == "weighted":
             yield "sector", SECTOR_BOOST[candidate.sector]
@@ -52,7 +52,7 @@ class Rules:
         notes = {
             "salience": f"salience {candidate.salience:.2f}",
             "recency": f"{(self.now - candidate.created_at).days} days old",
-            "speaker": f"said by {candidate.speaker}, not by {' or '.join(sorted(self.named))}",
+            "speaker": f"said by {candidate.speaker}, not by {' or '.join(sorted(self.meant))}",
             "sector": f"{candidate.sector} memory",
             "superseded": "it no longer holds",
             "timeframe": f'outside "{self.timeframe.phrase}"' if self.timeframe else "",

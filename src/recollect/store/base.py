@@ -118,6 +118,7 @@ class Candidate(NamedTuple):
     session: Key | None
     position: int | None
     speaker: str | None
+    tokens: int
     created_at: datetime
     salience: float
     sector: Sector

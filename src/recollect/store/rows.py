@@ -57,7 +57,7 @@ def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate
 
     With a `namespace`, numbers count within it alone, so it becomes a part of the keys.
     """
-    number, session, position, speaker, created_at, salience, sector, importance, superseded = row
+    number, session, position, speaker, tokens, created_at, salience, sector, importance, superseded = row
     if namespace is not None:
         number, session = (namespace, number), None if session is None else (namespace, session)
     return Candidate(
@@ -66,6 +66,7 @@ def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate
         session,
         position,
         speaker,
+        tokens,
         from_micros(created_at),
         salience,
         sector,

@@ -61,7 +61,7 @@ AND {salience} >= :min_salience
   WHEN 'procedural' THEN 0.01 ELSE 0.02 END::double precision))
 
 -- candidate -- What ranking needs to know of a candidate, before its text is read.
-m.number, m.session, m.position, m.speaker, m.created_at, {salience}, m.sector, m.importance,
+m.number, m.session, m.position, m.speaker, m.token_count, m.created_at, {salience}, m.sector, m.importance,
 :as_of::timestamptz IS NULL AND (m.superseded_by IS NOT NULL OR coalesce(m.valid_until <= :now, false))
 
 -- columns -- A memory as it is read back.
