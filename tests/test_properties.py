@@ -370,13 +370,15 @@ def test_only_some_of_the_speakers_are_meant(question: str, speakers: list[str])
 
 
 def test_a_leg_whose_best_stands_out_counts_for_more() -> None:
-    def weight_of_words(scores: list[float]) -> float:
+    def weight_of_words(scores: list[float], number: int = 5) -> float:
         found = [_candidate(key, score) for key, score in enumerate(scores)]
-        fused = fuse.mix(Legs(found, [_candidate(n, 0.9 - n / 100) for n in range(40)]), fuse.MIX_WEIGHTS)
+        near = [_candidate(key, 0.9 - key / 100) for key in range(40)]
+        fused = fuse.mix(Legs(found, near, words=number), fuse.MIX_WEIGHTS)
         return max(item.keyword.share for item in fused if item.keyword)
 
     even, standing_out = [10.0 - n / 100 for n in range(40)], [10.0, *[1.0] * 39]
     assert weight_of_words(even) < fuse.MIX_WEIGHTS["keyword"] < weight_of_words(standing_out)
+    assert weight_of_words(even, number=3) < weight_of_words(even) < weight_of_words(even, number=9)
 
 
 @given(legs())

@@ -141,7 +141,8 @@ def ask(
     if semantic and not keyword and question.keywords and question.mode != "semantic":
         question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
     similarity = {key: score for each in found for key, score in each.similarity.items()}
-    return Legs(keyword, semantic, similarity, cut=words is not None and len(keyword) >= words.limit)
+    cut = words is not None and len(keyword) >= words.limit
+    return Legs(keyword, semantic, similarity, cut, len(question.keywords.words))
 
 
 def _legs(vector: QueryVector, question: Question, options: Options) -> tuple[Words | None, Nearness | None]:

@@ -35,6 +35,7 @@ SECTOR_BOOST: dict[Sector, float] = {
 FALLBACK_THRESHOLD = 0.7
 NARROWEST = 0.05
 _COMPARED = 20
+_USUAL_WORDS = 5
 SUPERSEDED = 0.5
 
 Item = TypeVar("Item", bound=Hashable)
@@ -72,13 +73,15 @@ class Fused(NamedTuple):
 class Legs:
     """What the legs found: two ranked lists, and the similarity of further keyword candidates.
 
-    `cut` says that more memories contain the words than are in the keyword list.
+    `cut` says that more memories contain the words than are in the keyword list; `words`, how many telling
+    words the question has.
     """
 
     keyword: Sequence[Candidate] = ()
     semantic: Sequence[Candidate] = ()
     extra: Mapping[Key, float] = field(default_factory=dict)
     cut: bool = False
+    words: int = _USUAL_WORDS
 
     def candidates(self) -> dict[Key, Candidate]:
         """Everyone in either list."""
@@ -139,10 +142,11 @@ def share_of_semantic(legs: Legs) -> dict[Key, float]:
 def mix(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
     """The default: each leg's scores made comparable, then mixed.
 
-    The leg whose best stands out from the rest counts for more than its weight, the other for less.
+    The leg whose best stands out from the rest counts for more than its weight, the other for less; and the
+    more words a question has, the more they can tell.
     """
     keyword, semantic = share_of_keyword(legs), share_of_semantic(legs)
-    by_words, by_meaning = _leaning(keyword, semantic, weights)
+    by_words, by_meaning = _leaning(keyword, semantic, weights, legs.words)
     shares = {
         key: (by_words * keyword.get(key, 0.0), by_meaning * semantic.get(key, 0.0))
         for key in legs.candidates()
@@ -151,7 +155,7 @@ def mix(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
 
 
 def _leaning(
-    keyword: Mapping[Key, float], semantic: Mapping[Key, float], weights: Mapping[str, float]
+    keyword: Mapping[Key, float], semantic: Mapping[Key, float], weights: Mapping[str, float], number: int
 ) -> tuple[float, float]:
     """How much each leg counts for this question; together 1, or 0 where nothing counts."""
     total = weights["keyword"] * bool(keyword) + weights["semantic"] * bool(semantic)
@@ -161,7 +165,9 @@ def _leaning(
         return float(bool(keyword)), float(bool(semantic))
     words = weights["keyword"] / total
     if len(semantic) >= _COMPARED:
-        words += (_standing_out(keyword) - _standing_out(semantic)) * min(words, 1 - words)
+        lean = _standing_out(keyword) - _standing_out(semantic)
+        lean += min(0.25, max(-0.2, 0.1 * (number - _USUAL_WORDS)))
+        words += min(1.0, max(-1.0, lean)) * min(words, 1 - words)
     return words, 1 - words
 
 
