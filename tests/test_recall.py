@@ -228,6 +228,32 @@ class TestScopes:
         assert multipliers["Melanie"]["speaker"] == "said by Melanie, not by Caroline Ray"
         assert "speaker" not in multipliers["Caroline Ray"] | multipliers[None]
 
+    def test_a_turn_that_only_asks_steps_back(self, memories: Memories) -> None:
+        memories.remember("Seen the walrus yet?", session="s", speaker="A")
+        memories.remember("Seen the walrus now.", session="t", speaker="A")
+        first, second = memories.recall("the walrus")
+        assert first.memory.content == "Seen the walrus now."
+        assert [each.value for each in second.why.multipliers if each.name == "asking"] == [0.8]
+
+    def test_near_duplicates_give_way(self, memories: Memories) -> None:
+        for number in range(8):
+            memories.remember(f"The walrus of the harbour eats clams, squid and stars{' again' * number}")
+        memories.remember("A walrus, small and quite old, was painted on the green door")
+        found = memories.recall("walrus", limit=5)
+        best, other, *copies = found
+        assert {best.memory.content[:5], other.memory.content[:5]} == {"The w", "A wal"}
+        notes = {each.note for hit in copies for each in hit.why.multipliers if each.name == "near_duplicate"}
+        kept = next(hit for hit in (best, other) if hit.memory.content.startswith("The"))
+        assert notes == {f"it says nearly the same as {kept.memory.id}"}
+
+    def test_turns_that_are_alike_are_all_told(self, memories: Memories) -> None:
+        for number in range(4):
+            memories.remember(
+                "The walrus of the harbour eats clams, squid and sea stars", session=f"s{number}", speaker="A"
+            )
+        names = {each.name for hit in memories.recall("walrus") for each in hit.why.multipliers}
+        assert "near_duplicate" not in names
+
     @pytest.mark.parametrize("query", ["a walrus", "Did Caroline and Melanie draw a walrus?"])
     def test_nobody_comes_first_where_nobody_or_everybody_is_named(
         self, memories: Memories, query: str

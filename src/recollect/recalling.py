@@ -19,6 +19,7 @@ from recollect.query.timeframe import find_timeframe, without_timeframe
 from recollect.ranking import fuse
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs
+from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, match_type, score
 from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
 from recollect.types import Factor, Fusion, Hit, Leg, Memory, Mode, Multiplier, Recall, Scope, TimeUsed, Why
@@ -72,12 +73,15 @@ def recall(
     fused = fuse_legs(legs, question, options, scope.now)
     if not fused and query.strip():
         fused = _last_resort(store, scope, question, options)
-    ranked = score(fused, rules, options.limit)
-    winners = {item.candidate.key: (item, final) for item, final in ranked}
-    loaded = store.load(list(winners), scope.now) if winners else {}
-    keys = [key for key in winners if key in loaded]  # another process may have forgotten one meanwhile
+    ranked = score(fused, rules, spare(options.limit) if rules.rereads else options.limit)
+    loaded = store.load([item.candidate.key for item, _ in ranked], scope.now) if ranked else {}
+    best = _final(ranked, loaded, rules)[: options.limit]
+    keys = [each.item.candidate.key for each in best]
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
-    hits = [_hit(*winners[key], loaded[key], around.get(key, ()), question, rules) for key in keys]
+    hits = [
+        _hit(each, loaded[key], around.get(key, ()), question, rules)
+        for key, each in zip(keys, best, strict=True)
+    ]
     return Recall(
         hits,
         query=query,
@@ -86,6 +90,13 @@ def recall(
         timeframe=question.timeframe,
         notes=tuple(question.notes),
     )
+
+
+def _final(ranked: Sequence[tuple[Fused, float]], loaded: Mapping[Key, Loaded], rules: Rules) -> list[Reread]:
+    """Those that are still there: another process may have forgotten one meanwhile."""
+    if rules.rereads:
+        return reread(ranked, {key: each.memory for key, each in loaded.items()})
+    return [Reread(item, final) for item, final in ranked if item.candidate.key in loaded]
 
 
 def understand(
@@ -219,10 +230,8 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
     return [Fused(candidate, 0.1) for candidate in found]
 
 
-def _hit(
-    item: Fused, final: float, loaded: Loaded, around: tuple[Memory, ...], question: Question, rules: Rules
-) -> Hit:
-    memory = loaded.memory
+def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Question, rules: Rules) -> Hit:
+    memory, item = loaded.memory, found.item
     why = Why(
         mode=question.mode,
         fusion=rules.fusion,
@@ -230,7 +239,7 @@ def _hit(
         semantic=Leg(*item.semantic) if item.semantic else None,
         base=item.base,
         lent=item.lent,
-        multipliers=rules.explained(item.candidate),
+        multipliers=(*rules.explained(item.candidate), *found.multipliers),
         factors=rules.factor_values(item),
         added=tuple(Multiplier(name, value) for name, value in item.added),
         timeframe=question.timeframe,
@@ -238,7 +247,7 @@ def _hit(
     )
     return Hit(
         memory=memory,
-        score=final,
+        score=found.score,
         match=match_type(item),
         highlights=highlights(memory.content, question.keywords, memory.language),
         why=why,

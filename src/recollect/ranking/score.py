@@ -43,6 +43,11 @@ class Rules:
             yield "timeframe", OUTSIDE_TIME
 
     @property
+    def rereads(self) -> bool:
+        """Whether the best are looked at again with their texts at hand: in the default order alone."""
+        return self.fusion == "mix" and not self.factors
+
+    @property
     def ceiling(self) -> float:
         """What the multipliers can come to at the most."""
         return max(SECTOR_BOOST.values()) if self.fusion == "weighted" else 1.0

@@ -1,0 +1,101 @@
+"""A second look at the best, with their texts at hand: what only asks steps back, and copies give way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from recollect.query.duplicates import is_near_duplicate
+from recollect.query.terms import terms_of
+from recollect.ranking.fuse import Fused
+from recollect.store.base import Key
+from recollect.types import Memory, Multiplier
+
+ASKING = 0.8
+COPY = 0.5
+_SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？\n]*")
+_FEWEST_SHARED = 0.6
+
+
+class Reread(NamedTuple):
+    """A candidate with its final score and what its text changed of it."""
+
+    item: Fused
+    score: float
+    multipliers: tuple[Multiplier, ...] = ()
+
+
+def spare(limit: int) -> int:
+    """How many to read so that `limit` are left in the right order."""
+    return limit + 10
+
+
+def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Memory]) -> list[Reread]:
+    """The ranked candidates that can still be read, best first, with what their texts change.
+
+    A turn of a conversation that asks is seldom the answer. Of notes that say nearly the same, the best one
+    keeps its place; the others are still there, behind what says something else.
+    """
+    found = [
+        _without_questions(*pair, memories[pair[0].candidate.key])
+        for pair in ranked
+        if _key(pair) in memories
+    ]
+    found.sort(key=lambda each: -each.score)
+    kept: list[_Text] = []
+    for number, each in enumerate(found):
+        memory = memories[each.item.candidate.key]
+        if memory.speaker is not None:
+            continue
+        text = _Text(memory)
+        if original := next((other for other in kept if text.is_nearly(other)), None):
+            note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {original.memory.id}")
+            found[number] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
+        else:
+            kept.append(text)
+    return sorted(found, key=lambda each: -each.score)
+
+
+def asking(text: str) -> float:
+    """How much of a text is questions (0..1).
+
+    >>> asking("Lovely! Where was it?"), asking("In the bay.")
+    (0.6666666666666666, 0.0)
+    """
+    sentences = _SENTENCE.findall(text.strip())
+    length = sum(map(len, sentences))
+    questions = sum(len(sentence) for sentence in sentences if sentence.rstrip("\n")[-1:] in ("?", "？"))
+    return questions / length if length else 0.0
+
+
+def _key(pair: tuple[Fused, float]) -> Key:
+    return pair[0].candidate.key
+
+
+def _without_questions(item: Fused, score: float, memory: Memory) -> Reread:
+    share = asking(memory.content) if memory.speaker is not None else 0.0
+    if not share:
+        return Reread(item, score)
+    value = 1 - (1 - ASKING) * share
+    return Reread(item, score * value, (Multiplier("asking", value, "it asks more than it tells"),))
+
+
+class _Text:
+    """A text that others are compared with; its terms are found when they are needed."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.words = frozenset(memory.content.lower().split())
+        self._terms: list[str] | None = None
+
+    @property
+    def terms(self) -> list[str]:
+        if self._terms is None:
+            self._terms = terms_of(self.memory.content, self.memory.language)
+        return self._terms
+
+    def is_nearly(self, other: _Text) -> bool:
+        shared = len(self.words & other.words)
+        most = max(len(self.words), len(other.words))
+        return shared >= _FEWEST_SHARED * most and is_near_duplicate(self.terms, other.terms)
