@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect import Draft, InvalidInput, Memories, NoSuchMemory
+from recollect.embed.hashing import HashingEmbedder
 
 from .conftest import NOON, Clock, OpenMemories
 
@@ -262,6 +263,17 @@ class TestScopes:
         memories.remember("I drew a walrus", session="s", speaker="Caroline")
         names = {each.name for hit in memories.recall(query) for each in hit.why.multipliers}
         assert "speaker" not in names
+
+    @pytest.mark.parametrize("weight", [0.2, 0.5])
+    def test_an_embedder_says_how_much_it_counts(self, open_memories: OpenMemories, weight: float) -> None:
+        embedder = HashingEmbedder(64)
+        embedder.weight = weight  # type: ignore[attr-defined]
+        memories = open_memories(embedder=embedder)
+        memories.remember("a walrus in the bay")
+        memories.remember("something else")
+        why = memories.recall("a walrus in the bay")[0].why
+        assert why.semantic is not None
+        assert why.semantic.share == pytest.approx(weight)
 
     def test_a_long_turn_borrows_less_than_a_short_one(self, memories: Memories) -> None:
         turns = ["Yes, there.", "Where did the walrus go?", "So much happened there! " * 40]

@@ -396,6 +396,7 @@ def write(table: Vectors, teacher: Model) -> None:
         "languages": ["en"],
         "max_tokens": teacher.max_tokens,
         "query_prefix": "",
+        "weight": 0.4,
         "pooling": "sum of table row x scale over the word pieces, then unit length",
         "license": "Apache-2.0",
         "provenance": {"distilled_from": "Snowflake/snowflake-arctic-embed-s", "by": "distill.py"},

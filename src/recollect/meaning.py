@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recollect.embed.base import Embedder, check_name, default_embedder, find_embedder
+from recollect.embed.models import USUAL_WEIGHT
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
 from recollect.forks import mind_forks
 from recollect.store.base import Generation, NamespaceFacts, Vector
@@ -19,13 +20,15 @@ _CACHED_QUERIES = 1_000
 class QueryVector:
     """A query's vector and the generation that it may be compared with; or why there is none.
 
-    `languages` are those that the embedder knows; none means any.
+    `languages` are those that the embedder knows; none means any. `weight` says how much it counts beside
+    keywords.
     """
 
     generation: Generation | None = None
     vector: Vector | None = None
     note: str | None = None
     languages: tuple[str, ...] = ()
+    weight: float = USUAL_WEIGHT
 
 
 class Meaning:
@@ -102,7 +105,8 @@ class Meaning:
         note = (
             "newer memories are found by keyword alone until recollect reembed has run" if changing else None
         )
-        return QueryVector(generation, vector, note, tuple(getattr(embedder, "languages", ())))
+        languages, weight = getattr(embedder, "languages", ()), getattr(embedder, "weight", USUAL_WEIGHT)
+        return QueryVector(generation, vector, note, tuple(languages), weight)
 
     def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vector:
         """Vectors for texts, checked: EmbedderFailed for anything that must not be kept."""

@@ -141,7 +141,7 @@ def ask(
     vector = QueryVector()
     if question.mode != "keyword":
         vector = meaning.query(question.searched, facts.values())
-        question.weights = _default_weights(question.language, vector.languages)
+        question.weights = _default_weights(question.language, vector)
         question.notes += [vector.note] if vector.note else []
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
@@ -176,11 +176,12 @@ def _similar_enough(candidates: list[Candidate], options: Options) -> list[Candi
     return candidates if least is None else [each for each in candidates if each.score >= least]
 
 
-def _default_weights(language: str, known: Sequence[str]) -> Mapping[str, float]:
+def _default_weights(language: str, vector: QueryVector) -> Mapping[str, float]:
     """How much each leg counts: a model is trusted with the languages that it was made for."""
-    if not known or language in known:
-        return fuse.MIX_WEIGHTS
-    return fuse.FOREIGN_WEIGHTS if is_latin(language) else fuse.UNREAD_WEIGHTS
+    semantic = vector.weight
+    if vector.languages and language not in vector.languages:
+        semantic = min(semantic, fuse.FOREIGN if is_latin(language) else fuse.UNREAD)
+    return {"semantic": semantic, "keyword": 1 - semantic}
 
 
 def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:

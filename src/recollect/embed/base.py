@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Embedder(Protocol):
     """Turns texts into unit-length vectors; may be called from several threads at once.
 
-    One that also has `languages` (codes such as "en") is trusted less with questions in any other.
+    One that also has `languages` (codes such as "en") is trusted less with questions in any other; one with a
+    `weight` (0..1; 0.6 is usual) counts so much beside keywords.
     """
 
     @property

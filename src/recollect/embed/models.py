@@ -18,6 +18,9 @@ GROUP = "recollect.models"
 PREPROCESSING = 1
 """Raised whenever the same weights would give other vectors: another way to cut texts, pool or scale."""
 
+USUAL_WEIGHT = 0.6
+"""How much the vectors of a model count beside keywords (0..1), unless its manifest says otherwise."""
+
 
 @dataclass(frozen=True)
 class Model:
@@ -28,6 +31,7 @@ class Model:
     max_tokens: int
     query_prefix: str
     languages: tuple[str, ...]
+    weight: float
     fingerprint: str
     folder: Path
 
@@ -46,6 +50,7 @@ class InstalledEmbedder:
         self.fingerprint = model.fingerprint
         self.query_prefix = model.query_prefix
         self.languages = model.languages
+        self.weight = model.weight
 
 
 def installed_models() -> dict[str, str]:
@@ -79,6 +84,7 @@ def read_manifest(folder: Path) -> Model:
             max_tokens=manifest["max_tokens"],
             query_prefix=manifest["query_prefix"],
             languages=tuple(manifest.get("languages", ())),
+            weight=manifest.get("weight", USUAL_WEIGHT),
             fingerprint=_fingerprint(manifest["sha256"]),
             folder=folder,
         )

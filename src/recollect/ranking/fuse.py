@@ -19,10 +19,10 @@ from recollect.types import Sector
 
 RRF_K = 60
 MIX_WEIGHTS = {"semantic": 0.6, "keyword": 0.4}
-FOREIGN_WEIGHTS = {"semantic": 0.3, "keyword": 0.7}
-"""For a question in a language that the embedder was not made for."""
-UNREAD_WEIGHTS = {"semantic": 0.1, "keyword": 0.9}
-"""For a question in a script that it can hardly read."""
+FOREIGN = 0.3
+"""The most that vectors count for a question in a language that the embedder was not made for."""
+UNREAD = 0.1
+"""The most that they count for a question in a script that it can hardly read."""
 RRF_WEIGHTS = {"semantic": 1.0, "keyword": 1.0}
 WEIGHTED_WEIGHTS = {"semantic": 0.4, "keyword": 0.25, "salience": 0.2, "recency": 0.15}
 SECTOR_BOOST: dict[Sector, float] = {
