@@ -89,7 +89,9 @@ def test_search_prints_rank_score_date_and_short_id(cli: Cli) -> None:
 def test_search_json_is_one_document(cli: Cli) -> None:
     cli.add("We chose PostgreSQL 17.2")
     found = cli.json("search", "PostgreSQL last week", "--mode", "keyword")
-    assert list(found) == ["query", "mode", "fusion", "timeframe", "notes", "hits"]
+    assert list(found) == [
+        "query", "mode", "fusion", "timeframe", "confidence", "likelihood", "notes", "hits"
+    ]  # fmt: skip
     assert (found["mode"], found["timeframe"]["phrase"]) == ("keyword", "last week")
     hit = found["hits"][0]
     assert hit["highlights"] == ["We chose <mark>PostgreSQL</mark> 17.2"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recollect.embed.base import Embedder, check_name, default_embedder, find_embedder
-from recollect.embed.models import USUAL_WEIGHT
+from recollect.embed.models import USUAL_WEIGHT, Unrelated
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
 from recollect.forks import mind_forks
 from recollect.store.base import Generation, NamespaceFacts, Vector
@@ -21,7 +21,7 @@ class QueryVector:
     """A query's vector and the generation that it may be compared with; or why there is none.
 
     `languages` are those that the embedder knows; none means any. `weight` says how much it counts beside
-    keywords.
+    keywords, `unrelated` how near unrelated texts are.
     """
 
     generation: Generation | None = None
@@ -29,6 +29,11 @@ class QueryVector:
     note: str | None = None
     languages: tuple[str, ...] = ()
     weight: float = USUAL_WEIGHT
+    unrelated: Unrelated | None = None
+
+    def reads(self, language: str) -> bool:
+        """Whether the embedder was made for this language."""
+        return not self.languages or language in self.languages
 
 
 class Meaning:
@@ -105,8 +110,14 @@ class Meaning:
         note = (
             "newer memories are found by keyword alone until recollect reembed has run" if changing else None
         )
-        languages, weight = getattr(embedder, "languages", ()), getattr(embedder, "weight", USUAL_WEIGHT)
-        return QueryVector(generation, vector, note, tuple(languages), weight)
+        return QueryVector(
+            generation,
+            vector,
+            note,
+            tuple(getattr(embedder, "languages", ())),
+            getattr(embedder, "weight", USUAL_WEIGHT),
+            getattr(embedder, "unrelated", None),
+        )
 
     def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vector:
         """Vectors for texts, checked: EmbedderFailed for anything that must not be kept."""

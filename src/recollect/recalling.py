@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect import checks
+from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
@@ -16,13 +17,27 @@ from recollect.query.speakers import meant
 from recollect.query.strategy import choose_mode
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
-from recollect.ranking import fuse
+from recollect.ranking import confidence, fuse
 from recollect.ranking.context import lend
-from recollect.ranking.fuse import Fused, Legs
+from recollect.ranking.fuse import Fused, Legs, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, match_type, score
 from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
-from recollect.types import Factor, Fusion, Hit, Leg, Memory, Mode, Multiplier, Recall, Scope, TimeUsed, Why
+from recollect.types import (
+    CONFIDENCES,
+    Confidence,
+    Factor,
+    Fusion,
+    Hit,
+    Leg,
+    Memory,
+    Mode,
+    Multiplier,
+    Recall,
+    Scope,
+    TimeUsed,
+    Why,
+)
 
 LONGEST_QUESTION = 2_000
 """How many characters of a query a time is looked for in."""
@@ -45,6 +60,7 @@ class Options:
     neighbours: int = 0
     prefilter_limit: int = 100
     expansion: Expansion = ()
+    min_confidence: Confidence = "none"
 
 
 @dataclass(slots=True)
@@ -58,7 +74,14 @@ class Question:
     timeframe: TimeUsed | None
     language: str
     weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
+    unrelated: Unrelated | None = None
     notes: list[str] = field(default_factory=list)
+
+    def likeness(self, opinion: Opinion | None) -> float | None:
+        """How much nearer it is than unrelated texts are; None where the model can't tell."""
+        if opinion is None or self.unrelated is None:
+            return None
+        return (opinion.score - self.unrelated.mean) / self.unrelated.deviation
 
 
 def recall(
@@ -75,7 +98,12 @@ def recall(
         fused = _last_resort(store, scope, question, options)
     ranked = score(fused, rules, spare(options.limit) if rules.rereads else options.limit)
     loaded = store.load([item.candidate.key for item, _ in ranked], scope.now) if ranked else {}
-    best = _final(ranked, loaded, rules)[: options.limit]
+    found = _final(ranked, loaded, rules)
+    likely = _likelihood(found, loaded, fused, legs, question, rules)
+    best = found[: options.limit]
+    if CONFIDENCES.index(confidence.level(likely)) > CONFIDENCES.index(options.min_confidence):
+        best = []
+        question.notes.append(f"nothing was found with {options.min_confidence} confidence")
     keys = [each.item.candidate.key for each in best]
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
     hits = [
@@ -89,7 +117,32 @@ def recall(
         fusion=options.fusion,
         timeframe=question.timeframe,
         notes=tuple(question.notes),
+        confidence=confidence.level(likely),
+        likelihood=likely,
     )
+
+
+def _likelihood(
+    found: Sequence[Reread],
+    loaded: Mapping[Key, Loaded],
+    fused: Sequence[Fused],
+    legs: Legs,
+    question: Question,
+    rules: Rules,
+) -> float:
+    """How likely it is that the answer is among the first hits. What was found as it stands, is found."""
+    if not found:
+        return 0.0
+    if not legs.keyword and not legs.semantic:
+        return 1.0
+    best = found[0].item
+    signs = confidence.Signs(
+        confidence.covered(question.keywords, loaded[best.candidate.key].memory),
+        confidence.ahead([each.score for each in found], len(fused)) if rules.rereads else None,
+        question.likeness(best.semantic),
+        confidence.elsewhere(fused, rules.meant),
+    )
+    return confidence.likelihood(signs)
 
 
 def _final(ranked: Sequence[tuple[Fused, float]], loaded: Mapping[Key, Loaded], rules: Rules) -> list[Reread]:
@@ -142,6 +195,7 @@ def ask(
     if question.mode != "keyword":
         vector = meaning.query(question.searched, facts.values())
         question.weights = _default_weights(question.language, vector)
+        question.unrelated = vector.unrelated if vector.reads(question.language) else None
         question.notes += [vector.note] if vector.note else []
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
@@ -179,7 +233,7 @@ def _similar_enough(candidates: list[Candidate], options: Options) -> list[Candi
 def _default_weights(language: str, vector: QueryVector) -> Mapping[str, float]:
     """How much each leg counts: a model is trusted with the languages that it was made for."""
     semantic = vector.weight
-    if vector.languages and language not in vector.languages:
+    if not vector.reads(language):
         semantic = min(semantic, fuse.FOREIGN if is_latin(language) else fuse.UNREAD)
     return {"semantic": semantic, "keyword": 1 - semantic}
 

@@ -14,6 +14,7 @@ Trust = Literal["high", "normal", "low"]
 Mode = Literal["hybrid", "semantic", "keyword", "auto"]
 Fusion = Literal["mix", "rrf", "weighted", "rerank", "fallback"]
 Match = Literal["semantic", "keyword", "both"]
+Confidence = Literal["strong", "weak", "none"]
 Usage = Literal["created", "recalled", "updated", "reinforced"]
 OnDuplicate = Literal["reinforce", "keep"]
 Factor = Literal["similarity", "importance", "recency"]
@@ -25,6 +26,7 @@ TRUSTS: tuple[Trust, ...] = get_args(Trust)
 MODES: tuple[Mode, ...] = get_args(Mode)
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FACTORS: tuple[Factor, ...] = get_args(Factor)
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 
 Progress = Callable[[str, int, int | None], None]
 """Called as work goes on: what is being done, how much of it is done, and how much there is, if known."""
@@ -332,7 +334,9 @@ class Hit:
 class Recall(list[Hit]):
     """The hits, best first, and how they were found.
 
-    `notes` says in words what a caller should know: that keyword search answered alone, and why.
+    `confidence` says whether an answer is likely to be among the first five: "strong", "weak", or "none",
+    when it is better to say that nothing is known; `likelihood` (0..1) is what it comes from. `notes` says in
+    words what a caller should know: that keyword search answered alone, and why.
     """
 
     def __init__(
@@ -344,6 +348,8 @@ class Recall(list[Hit]):
         fusion: Fusion = "mix",
         timeframe: TimeUsed | None = None,
         notes: tuple[str, ...] = (),
+        confidence: Confidence = "none",
+        likelihood: float = 0.0,
     ) -> None:
         super().__init__(hits)
         self.query = query
@@ -351,6 +357,8 @@ class Recall(list[Hit]):
         self.fusion = fusion
         self.timeframe = timeframe
         self.notes = notes
+        self.confidence = confidence
+        self.likelihood = likelihood
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,13 +402,17 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Memories assembled for a prompt: `text` is quoted data, oldest first, within the token budget."""
+    """Memories assembled for a prompt: `text` is quoted data, oldest first, within the token budget.
+
+    `confidence` is that of the recall, and the text says so where it is not strong.
+    """
 
     text: str
     tokens: int
     memories: tuple[Memory, ...]
     left_out: int = 0
     notes: tuple[str, ...] = ()
+    confidence: Confidence = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ def _recall(found: Recall) -> dict[str, Any]:
         "mode": found.mode,
         "fusion": found.fusion,
         "timeframe": plain(found.timeframe),
+        "confidence": found.confidence,
+        "likelihood": found.likelihood,
         "notes": list(found.notes),
         "hits": [plain(hit) for hit in found],
     }

@@ -21,7 +21,8 @@ class Embedder(Protocol):
     """Turns texts into unit-length vectors; may be called from several threads at once.
 
     One that also has `languages` (codes such as "en") is trusted less with questions in any other; one with a
-    `weight` (0..1; 0.6 is usual) counts so much beside keywords.
+    `weight` (0..1; 0.6 is usual) counts so much beside keywords; one with `unrelated` says how near texts are
+    that have nothing to do with a question, which helps to tell whether anything was found.
     """
 
     @property

@@ -23,6 +23,14 @@ USUAL_WEIGHT = 0.6
 
 
 @dataclass(frozen=True)
+class Unrelated:
+    """The cosine of a question and the nearest of some hundred texts that have nothing to do with it."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
 class Model:
     """What is known of an installed model before its weights are read."""
 
@@ -32,6 +40,7 @@ class Model:
     query_prefix: str
     languages: tuple[str, ...]
     weight: float
+    unrelated: Unrelated | None
     fingerprint: str
     folder: Path
 
@@ -51,6 +60,7 @@ class InstalledEmbedder:
         self.query_prefix = model.query_prefix
         self.languages = model.languages
         self.weight = model.weight
+        self.unrelated = model.unrelated
 
 
 def installed_models() -> dict[str, str]:
@@ -85,6 +95,7 @@ def read_manifest(folder: Path) -> Model:
             query_prefix=manifest["query_prefix"],
             languages=tuple(manifest.get("languages", ())),
             weight=manifest.get("weight", USUAL_WEIGHT),
+            unrelated=Unrelated(**manifest["unrelated"]) if "unrelated" in manifest else None,
             fingerprint=_fingerprint(manifest["sha256"]),
             folder=folder,
         )

@@ -13,12 +13,14 @@ from recollect.memories.front import Front, Id
 from recollect.query.timeframe import parse_timeframe
 from recollect.times import moment, moment_or_none
 from recollect.types import (
+    CONFIDENCES,
     FACTORS,
     FUSIONS,
     KINDS,
     MODES,
     SECTORS,
     TIERS,
+    Confidence,
     Context,
     Filters,
     Fusion,
@@ -85,6 +87,7 @@ class Finding(Front):
         prefilter_limit: int = 100,
         rerank: Names = None,
         expand: recalling.Expansion = (),
+        min_confidence: Confidence = "none",
         reinforce: bool = True,
         **filters: Unpack[Filters],
     ) -> Recall:
@@ -92,8 +95,9 @@ class Finding(Front):
 
         `filters` are those of `Filters`. A `timeframe` ("last week", or a pair of moments) is a filter; a
         time that stands in the query is a boost. `threshold` is the least cosine of the semantic leg.
-        `neighbours` brings what was said that many places before and after. What is returned grows more
-        salient, unless `reinforce=False`; within a session it is linked as recalled either way.
+        `neighbours` brings what was said that many places before and after. With `min_confidence` "weak" or
+        "strong", nothing is returned when no answer seems to be there. What is returned grows more salient,
+        unless `reinforce=False`; within a session it is linked as recalled either way.
         """
         options = recalling.checked(
             mode=checks.choice(mode, MODES, what="mode"),
@@ -105,6 +109,7 @@ class Finding(Front):
             neighbours=checks.limit(neighbours, what="neighbours", lowest=0, highest=20),
             prefilter_limit=checks.limit(prefilter_limit, what="prefilter_limit", highest=10_000),
             expansion=expand,
+            min_confidence=checks.choice(min_confidence, CONFIDENCES, what="min_confidence"),
         )
         found = self._recall(query, options, timeframe, filters, include_documents=include_documents)
         self._note_use(found, raised=checks.flag(reinforce, what="reinforce"))
@@ -180,7 +185,7 @@ class Finding(Front):
         raised = options.pop("reinforce", True)
         found = self.recall(query, **{"limit": 50, **options, "reinforce": False})
         worth = _worth_telling(found)
-        context = assembling.assemble(worth, max_tokens, self._count_tokens, found.notes)
+        context = assembling.assemble(worth, max_tokens, self._count_tokens, found)
         taken = {(memory.namespace, memory.id) for memory in context.memories}
         self._note_use(
             [hit for hit in worth if (hit.memory.namespace, hit.memory.id) in taken], raised=raised

@@ -46,7 +46,7 @@ def search(
         return
     with door.open() as memories:
         found = _within(memories, in_session).recall(" ".join(query), **options.recalling(given))
-        door.note(*found.notes)
+        door.note(*found.notes, *_doubt(found))
         ids = (render.safe(hit.memory.id) for hit in found)
         door.answer(found, ids if door.quiet else _found(found, why))
     if not found:
@@ -66,6 +66,13 @@ def _found(found: Recall, why: bool) -> Iterator[str]:
         from recollect.doors.cli.why import explained
 
         yield from explained(found)
+
+
+def _doubt(found: Recall) -> Iterator[str]:
+    if found and found.confidence == "weak":
+        yield "these may not answer it"
+    if found and found.confidence == "none":
+        yield "nothing here seems to answer it; these are the nearest"
 
 
 def _within(memories: Memories, session: str | None) -> Memories:

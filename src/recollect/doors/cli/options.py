@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from recollect.errors import InvalidInput
-from recollect.types import FACTORS, FUSIONS, MODES, SECTORS, TIERS
+from recollect.types import CONFIDENCES, FACTORS, FUSIONS, MODES, SECTORS, TIERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
@@ -65,6 +65,11 @@ _RECALL = (
     click.option("--prefilter-limit", type=int, metavar="N", help="How many words find for fusion=rerank."),
     click.option("--rerank", type=click.Choice(FACTORS), multiple=True, help="Reorder by this factor."),
     click.option("--expand", multiple=True, metavar="TERM", help="Search this word too."),
+    click.option(
+        "--min-confidence",
+        type=click.Choice(CONFIDENCES),
+        help="Give nothing when an answer is less likely to be there than this.",
+    ),
     click.option("--no-reinforce", is_flag=True, help="Don't count as use: salience stays as it is."),
     IN_SESSION,
 )
