@@ -140,7 +140,6 @@ def _likelihood(
         confidence.covered(question.keywords, loaded[best.candidate.key].memory),
         confidence.ahead([each.score for each in found], len(fused)) if rules.rereads else None,
         question.likeness(best.semantic),
-        confidence.elsewhere(fused, rules.meant),
     )
     return confidence.likelihood(signs)
 
