@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from recollect import checks
+from recollect import checks, weighing
 from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
@@ -57,6 +57,7 @@ class Question:
     language: str
     weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def recall(
@@ -130,6 +131,7 @@ def ask(
         vector = meaning.query(question.searched, facts.values())
         question.weights = _default_weights(question.language, vector.languages)
         question.notes += [vector.note] if vector.note else []
+        _use_tuned(question, vector, options, facts.values())
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
     words, nearness = _legs(vector, question, options)
@@ -167,6 +169,18 @@ def _default_weights(language: str, known: Sequence[str]) -> Mapping[str, float]
     if not known or language in known:
         return fuse.MIX_WEIGHTS
     return fuse.FOREIGN_WEIGHTS if is_latin(language) else fuse.UNREAD_WEIGHTS
+
+
+def _use_tuned(
+    question: Question, vector: QueryVector, options: Options, facts: Iterable[NamespaceFacts]
+) -> None:
+    """Weights that the memories were tuned to take the place of the default, unless the caller gives some."""
+    if vector.vector is None or question.mode != "hybrid" or options.fusion != "mix" or options.weights:
+        return
+    reads = weighing.reading(question.language, vector.languages)
+    question.weights, remark, warning = weighing.of(facts, question.weights, reads)
+    question.remarks += [remark] if remark else []
+    question.notes += [warning] if warning else []
 
 
 def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
@@ -231,7 +245,7 @@ def _hit(
         factors=rules.factor_values(item),
         added=tuple(Multiplier(name, value) for name, value in item.added),
         timeframe=question.timeframe,
-        notes=tuple(question.notes),
+        notes=(*question.notes, *question.remarks),
     )
     return Hit(
         memory=memory,

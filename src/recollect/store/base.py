@@ -27,6 +27,7 @@ from recollect.types import (
     Successor,
     Tier,
     Trust,
+    Tuned,
     Usage,
 )
 
@@ -57,6 +58,8 @@ class NamespaceFacts:
     languages: tuple[str, ...] = ()
     generation: Generation | None = None
     next_generation: Generation | None = None
+    tuned: Tuned | None = None
+    tuned_before: Tuned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +363,9 @@ class Store(Protocol):
 
     def switch_generation(self, namespace: str, generation: Generation, now: datetime) -> int:
         """Search this generation from now on and remove the vectors of others; says how many."""
+
+    def use_weights(self, namespace: str, tuned: Tuned | None, now: datetime) -> None:
+        """Weights that hold from now on, None for the default; those that held are kept beside them."""
 
     # upkeep
 
