@@ -13,23 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from recollect.query.terms import KeywordQuery
 from recollect.types import (
-    Document,
-    Finding,
-    Kind,
-    Memory,
-    OnDuplicate,
-    Progress,
-    Receipt,
-    Relation,
-    Scope,
-    Sector,
-    Session,
-    Successor,
-    Tier,
-    Trust,
-    Tuned,
-    Usage,
-)
+    Document, Finding, Kind, Memory, OnDuplicate, Progress, Receipt, Relation, Scope, Sector, Session,
+    Successor, Tier, Trust, Tuned, Usage,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import numpy as np
