@@ -107,9 +107,7 @@ def test_what_can_not_be_done_is_said_in_one_sentence(cli: Cli) -> None:
     )
 
 
-def test_a_store_that_can_not_be_written_can_be_measured(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_can_not_be_written_can_be_measured(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     (cli.folder / "memory.db").chmod(0o444)
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may always write
     assert cli.json("tune")["weights"] == {"semantic": 0.2, "keyword": 0.8}

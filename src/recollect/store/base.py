@@ -13,9 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from recollect.query.terms import KeywordQuery
 from recollect.types import (
-    Document, Finding, Kind, Memory, OnDuplicate, Progress, Receipt, Relation, Scope, Sector, Session,
-    Successor, Tier, Trust, Tuned, Usage,
-)  # fmt: skip
+    Document,
+    Finding,
+    Kind,
+    Memory,
+    OnDuplicate,
+    Progress,
+    Receipt,
+    Relation,
+    Scope,
+    Sector,
+    Session,
+    Successor,
+    Tier,
+    Trust,
+    Tuned,
+    Usage,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -320,10 +334,7 @@ class Store(Protocol):
     def forget(
         self, namespace: str, which: Sequence[str] | Scope | Literal["all", "expired"], now: datetime
     ) -> Receipt:
-        """Remove memories and everything derived from them, and count each kind.
-
-        `which` are ids, or a scope, or everything, or what has expired.
-        """
+        """Remove these ids, a scope, all, or what has expired, with everything derived; count each kind."""
 
     def forget_document(self, namespace: str, name: str, now: datetime) -> Receipt:
         """Remove a document, its passages and everything derived from them."""
