@@ -59,10 +59,10 @@ def test_what_is_applied_is_used_by_every_search_and_shown(cli: Cli) -> None:
 
 def test_the_way_back(cli: Cli) -> None:
     cli.run("tune", "--apply")
-    assert cli.out("tune", "--undo") == "in force now: the default weights\n"
+    assert cli.out("tune", "--undo") == "set now: the default weights\n"
     assert cli.json("stats")["tuned"] is None
-    assert cli.out("tune", "--undo") == "in force now: semantic 0.20, keyword 0.80\n"
-    assert cli.out("tune", "--reset") == "in force now: the default weights\n"
+    assert cli.out("tune", "--undo") == "set now: semantic 0.20, keyword 0.80\n"
+    assert cli.out("tune", "--reset") == "set now: the default weights\n"
     assert cli.json("tune", "--reset") == {"tuned": None}
     assert cli.json("tune", "--undo")["tuned"]["semantic"] == 0.2
     assert "weights       the default" not in cli.out("stats")

@@ -193,7 +193,12 @@ class TestJudging:
         self, rows: list[list[float]], finding: str
     ) -> None:
         evidence = tuning.judge("replies", trials("replies", rows), 0.6)
-        assert (evidence.share, evidence.finding) == (None, finding)
+        assert evidence.share is None
+        said, _, interval = evidence.finding.partition(" (")
+        assert said == finding
+        assert (evidence.gain is not None and interval == f"{tuning.told(evidence.gain)})") == (
+            "gain" in said
+        )
 
     def test_questions_of_the_most_common_sort_are_judged_alone(self) -> None:
         known, foreign = trials("parts", [RISING] * 2), trials("parts", [RISING] * 3, 0.3, "foreign")

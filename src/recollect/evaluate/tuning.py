@@ -135,6 +135,15 @@ def propose(
     )
 
 
+def told(gain: Estimate) -> str:
+    """A gain and its interval.
+
+    >>> told(Estimate(0.024, -0.012, 0.06))
+    '+0.024 [-0.012 +0.060]'
+    """
+    return f"{gain.value:+.3f} [{gain.low:+.3f} {gain.high:+.3f}]"
+
+
 def _weights(share: float) -> dict[str, float]:
     return weighing.shares({"semantic": share, "keyword": 1 - share})
 
@@ -167,9 +176,9 @@ def judge(kind: Kind, trials: Sequence[Trial], default: float) -> Evidence:
     if best == default:
         finding = "nothing is better"
     elif gain.low <= 0:
-        finding = f"the gain of {weights} can't be told from chance"
+        finding = f"the gain of {weights} can't be told from chance ({told(gain)})"
     elif gain.value < WORTH:
-        finding = f"the gain of {weights} is not worth a change"
+        finding = f"the gain of {weights} is not worth a change ({told(gain)})"
     else:
         share, finding = best, f"{weights} gains"
     return Evidence(kind, len(trials), share, gain, finding, curve)

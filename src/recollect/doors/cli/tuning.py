@@ -55,7 +55,7 @@ def tune(door: Door, apply: bool, undo: bool, reset: bool, sample: int | None) -
 def _go_back(door: Door, *, undo: bool) -> None:
     with door.open() as memories:
         tuned = memories.undo_weights() if undo else memories.use_weights(None)
-    door.answer({"tuned": tuned}, f"in force now: {_told(tuned)}")
+    door.answer({"tuned": tuned}, f"set now: {_told(tuned)}")
 
 
 def _propose(door: Door, number: int, *, apply: bool) -> None:
@@ -71,7 +71,7 @@ def _propose(door: Door, number: int, *, apply: bool) -> None:
 
 
 def _lines(proposal: Proposal) -> Iterator[str]:
-    from recollect.evaluate.tuning import KINDS
+    from recollect.evaluate.tuning import KINDS, told
 
     asked = ", ".join(f"{each.probes:,} {KINDS[each.kind]}" for each in proposal.evidence)
     yield render.style(render.one_line(f"{proposal.namespace}: {asked}; {proposal.model}"), bold=True)
@@ -90,8 +90,7 @@ def _lines(proposal: Proposal) -> Iterator[str]:
         yield from render.table(headers, rows, right=range(len(headers) - 1))
     yield render.one_line(proposal.reason)
     if proposal.gain is not None:
-        gain = f"{proposal.gain.value:+.3f} [{proposal.gain.low:+.3f} {proposal.gain.high:+.3f}]"
-        yield f"on probes that they were not chosen by: nDCG@10 {gain}"
+        yield f"on probes that they were not chosen by: nDCG@10 {told(proposal.gain)}"
 
 
 def _mark(proposal: Proposal, semantic: float) -> str:
