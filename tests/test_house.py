@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_every_error_is_of_our_tree_and_drawn_in_it() -> None:
 
 def schema_of(connection: apsw.Connection) -> list[tuple[str, str]]:
     rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
-    return [(name, " ".join(sql.split())) for name, sql in rows]
+    return [(name, " ".join(re.sub("([(),])", r" \1 ", sql).split())) for name, sql in rows]
 
 
 def test_migrations_and_schema_end_in_the_same_place() -> None:

@@ -68,6 +68,8 @@ def fill(url: str, clock: Clock, namespace: str = "proj1") -> None:
         memories.delete(ids[1])
         memories.forget(ids[3])
         memories.summarise_session("s")
+        for semantic in (0.3, 0.4):
+            memories.use_weights({"semantic": semantic, "keyword": 1 - semantic})
         memories.end_session("s")
         clock.pass_time(days=1)
         memories.recall("harbour")

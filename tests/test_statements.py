@@ -122,6 +122,16 @@ def test_and_so_with_every_fusion(tmp_path: Path, statements: Statements, fusion
     assert len(counts) == 1
 
 
+def test_weights_that_the_memories_are_tuned_to_cost_none(tmp_path: Path, statements: Statements) -> None:
+    with filled(tmp_path / "memory.db", 100) as memories:
+        memories.recall("warm", reinforce=False)
+        before = statements.count(memories, "harbour note 7")
+        memories.use_weights({"semantic": 0.3, "keyword": 0.7})
+        assert statements.count(memories, "harbour note 7") == before
+        (hit, *_) = memories.recall("harbour note 7", reinforce=False)
+        assert hit.why.notes == ("weights tuned to these memories: semantic 0.30, keyword 0.70",)
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "neighbours": {"neighbours": 3},
     "documents": {"include_documents": True},

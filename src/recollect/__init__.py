@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Successor,
         Timeline,
         TimeUsed,
+        Tuned,
         Why,
         WhyNot,
     )
@@ -71,7 +72,7 @@ _HOMES = {
     "recollect.types": (
         "Context", "Document", "Draft", "Finding", "Hit", "Ingested", "Leg", "Memory", "Multiplier",
         "Preview", "Recall", "Receipt", "Relation", "Remembered", "Scope", "Session", "SessionContext",
-        "Stats", "Successor", "TimeUsed", "Timeline", "Why", "WhyNot",
+        "Stats", "Successor", "TimeUsed", "Timeline", "Tuned", "Why", "WhyNot",
     ),
     "recollect.errors": (
         "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
@@ -125,6 +126,7 @@ __all__ = [
     "Successor",
     "TimeUsed",
     "Timeline",
+    "Tuned",
     "Why",
     "WhyNot",
     "open",

@@ -31,10 +31,6 @@ class QueryVector:
     weight: float = USUAL_WEIGHT
     unrelated: Unrelated | None = None
 
-    def reads(self, language: str) -> bool:
-        """Whether the embedder was made for this language."""
-        return not self.languages or language in self.languages
-
 
 class Meaning:
     """One embedder for a store, found when it is first needed.

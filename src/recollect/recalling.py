@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from recollect import checks
+from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
-from recollect.query.languages import detect, is_latin
+from recollect.query.languages import detect
 from recollect.query.speakers import meant
 from recollect.query.strategy import choose_mode
 from recollect.query.terms import KeywordQuery, parse_query
@@ -76,6 +76,7 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
     unrelated: Unrelated | None = None
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def likeness(self, opinion: Opinion | None) -> float | None:
         """How much nearer it is than unrelated texts are; None where the model can't tell."""
@@ -194,8 +195,10 @@ def ask(
     if question.mode != "keyword":
         vector = meaning.query(question.searched, facts.values())
         question.weights = _default_weights(question.language, vector)
-        question.unrelated = vector.unrelated if vector.reads(question.language) else None
+        is_read = weighing.reading(question.language, vector.languages) == "known"
+        question.unrelated = vector.unrelated if is_read else None
         question.notes += [vector.note] if vector.note else []
+        _use_tuned(question, vector, options, facts.values())
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
     words, nearness = _legs(vector, question, options)
@@ -231,10 +234,21 @@ def _similar_enough(candidates: list[Candidate], options: Options) -> list[Candi
 
 def _default_weights(language: str, vector: QueryVector) -> Mapping[str, float]:
     """How much each leg counts: a model is trusted with the languages that it was made for."""
-    semantic = vector.weight
-    if not vector.reads(language):
-        semantic = min(semantic, fuse.FOREIGN if is_latin(language) else fuse.UNREAD)
+    most = {"known": 1.0, "foreign": fuse.FOREIGN, "unread": fuse.UNREAD}
+    semantic = min(vector.weight, most[weighing.reading(language, vector.languages)])
     return {"semantic": semantic, "keyword": 1 - semantic}
+
+
+def _use_tuned(
+    question: Question, vector: QueryVector, options: Options, facts: Iterable[NamespaceFacts]
+) -> None:
+    """Weights that the memories were tuned to take the place of the default, unless the caller gives some."""
+    if vector.vector is None or question.mode != "hybrid" or options.fusion != "mix" or options.weights:
+        return
+    reads = weighing.reading(question.language, vector.languages)
+    question.weights, remark, warning = weighing.of(facts, question.weights, reads)
+    question.remarks += [remark] if remark else []
+    question.notes += [warning] if warning else []
 
 
 def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
@@ -297,7 +311,7 @@ def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Qu
         factors=rules.factor_values(item),
         added=tuple(Multiplier(name, value) for name, value in item.added),
         timeframe=question.timeframe,
-        notes=tuple(question.notes),
+        notes=(*question.notes, *question.remarks),
     )
     return Hit(
         memory=memory,

@@ -18,6 +18,7 @@ Confidence = Literal["strong", "weak", "none"]
 Usage = Literal["created", "recalled", "updated", "reinforced"]
 OnDuplicate = Literal["reinforce", "keep"]
 Factor = Literal["similarity", "importance", "recency"]
+Reading = Literal["known", "foreign", "unread"]
 
 SECTORS: tuple[Sector, ...] = get_args(Sector)
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -27,6 +28,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FACTORS: tuple[Factor, ...] = get_args(Factor)
 CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
+READINGS: tuple[Reading, ...] = get_args(Reading)
 
 Progress = Callable[[str, int, int | None], None]
 """Called as work goes on: what is being done, how much of it is done, and how much there is, if known."""
@@ -249,6 +251,25 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Tuned:
+    """How much each leg counts in the default fusion, as a namespace was tuned.
+
+    It holds for vectors of one model (`generation` is its fingerprint), and for questions in languages that
+    the model reads as well as those it was tuned on: it was made for them, half reads them, or hardly at all.
+    """
+
+    semantic: float
+    keyword: float
+    generation: str
+    reading: Reading = "known"
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """As `recall` takes them."""
+        return {"semantic": self.semantic, "keyword": self.keyword}
+
+
+@dataclass(frozen=True, slots=True)
 class Leg:
     """One leg's opinion of a hit: its rank there (from 1), its raw score, and the share it gave."""
 
@@ -451,6 +472,7 @@ class Stats:
     first: datetime | None
     last: datetime | None
     bytes: int
+    tuned: Tuned | None = None
     notes: tuple[str, ...] = ()
 
 

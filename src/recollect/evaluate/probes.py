@@ -83,15 +83,18 @@ def make(texts: Iterable[tuple[str, str]], number: int, seed: int = SEED) -> lis
 
 def texts_of(records: Iterable[Mapping[str, Any]], now: datetime) -> Iterator[tuple[str, str]]:
     """The id and text of every memory that holds now, from what `Memories.export_records` gives."""
-    for record in records:
-        if (
-            record["type"] == "memory"
-            and record["kind"] == "memory"
-            and "deleted_at" not in record
-            and "superseded_by" not in record
-            and all(moment(record[end]) > now for end in ("expires_at", "valid_until") if end in record)
-        ):
-            yield record["id"], record["content"]
+    return ((record["id"], record["content"]) for record in records if holds(record, now))
+
+
+def holds(record: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a record is a memory that a recall may return now."""
+    return (
+        record["type"] == "memory"
+        and record["kind"] == "memory"
+        and "deleted_at" not in record
+        and "superseded_by" not in record
+        and all(moment(record[end]) > now for end in ("expires_at", "valid_until") if end in record)
+    )
 
 
 def _cut(memory: str, text: str) -> _Text:

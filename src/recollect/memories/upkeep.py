@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recollect import checks, remembering
+from recollect import checks, remembering, weighing
 from recollect.errors import EmbedderMissing, InvalidInput
 from recollect.meaning import generation_of
 from recollect.memories.front import Front
@@ -95,10 +95,14 @@ class Upkeep(Front):
             notes.append(f"Without a vector so far: {pending:,}. Run recollect reembed.")
         if facts and facts.next_generation:
             notes.append(f"Vectors of {facts.next_generation.model} are being made: run recollect reembed.")
+        tuned = facts.tuned if facts else None
+        if tuned and not weighing.holds(tuned, active):
+            notes.append("The weights were tuned for another model and do not hold: run recollect tune.")
         return Stats(
             namespace=self._namespace,
             pending_vectors=pending if active else numbers["memories"] + numbers["passages"],
             embedder=active.model if active else None,
+            tuned=tuned,
             notes=tuple(notes),
             **numbers,
         )

@@ -27,6 +27,7 @@ from recollect.types import (
     Successor,
     Tier,
     Trust,
+    Tuned,
     Usage,
 )
 
@@ -57,6 +58,8 @@ class NamespaceFacts:
     languages: tuple[str, ...] = ()
     generation: Generation | None = None
     next_generation: Generation | None = None
+    tuned: Tuned | None = None
+    tuned_before: Tuned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,10 +336,7 @@ class Store(Protocol):
     def forget(
         self, namespace: str, which: Sequence[str] | Scope | Literal["all", "expired"], now: datetime
     ) -> Receipt:
-        """Remove memories and everything derived from them, and count each kind.
-
-        `which` are ids, or a scope, or everything, or what has expired.
-        """
+        """Remove these ids, a scope, all, or what has expired, with everything derived; count each kind."""
 
     def forget_document(self, namespace: str, name: str, now: datetime) -> Receipt:
         """Remove a document, its passages and everything derived from them."""
@@ -362,6 +362,9 @@ class Store(Protocol):
 
     def switch_generation(self, namespace: str, generation: Generation, now: datetime) -> int:
         """Search this generation from now on and remove the vectors of others; says how many."""
+
+    def use_weights(self, namespace: str, tuned: Tuned | None, now: datetime) -> None:
+        """Weights that hold from now on, None for the default; those that held are kept beside them."""
 
     # upkeep
 

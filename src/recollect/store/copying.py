@@ -30,11 +30,12 @@ class Copying(Undump):
 
     def _write_generations(self, generations: Sequence[DumpedGeneration]) -> None:
         roles: dict[str, int] = {}
-        for generation, role in generations:
+        for generation, role, *weights in generations:
             number, _ = self._make_generation(generation)
             self._generations[generation.fingerprint] = number
             if role is not None:
                 roles[role] = number
+                self._copy_weights(role, *weights)
         self._writer.run("copy_generations", searched=roles.get("searched"), next=roles.get("next"))
         self._written("generation", generations)
 

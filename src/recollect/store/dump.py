@@ -18,7 +18,7 @@ _TIMES = {
     "created_at", "updated_at", "accessed_at", "salience_at", "valid_from", "valid_until", "superseded_at",
     "expires_at", "deleted_at", "started_at", "ended_at", "at",
 }  # fmt: skip
-_LISTS = {"tags", "files", "headings", "metadata"}
+_JSON = {"tags", "files", "headings", "metadata", "tuned", "tuned_before"}
 
 
 TYPES = ("generation", "session", "document", "memory", "relation", "link", "vector")
@@ -46,7 +46,7 @@ def plural(type: str) -> str:
 def _plain(name: str, value: Any) -> Any:
     if name in _TIMES:
         return _iso(value)
-    if name in _LISTS:
+    if name in _JSON:
         return json.loads(value) if isinstance(value, str) else value
     if name == "summary_extracted":
         return bool(value)

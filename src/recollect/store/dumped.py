@@ -7,11 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from recollect import checks
+from recollect import checks, weighing
 from recollect.errors import InvalidInput
 from recollect.store.base import Analyser, Generation, Record, Text, Vector
 from recollect.times import moment
-from recollect.types import KINDS, SECTORS, TIERS, TRUSTS, Document, Relation, Session, Usage
+from recollect.types import (
+    KINDS,
+    READINGS,
+    SECTORS,
+    TIERS,
+    TRUSTS,
+    Document,
+    Relation,
+    Session,
+    Tuned,
+    Usage,
+)
 
 _USAGES: tuple[Usage, ...] = get_args(Usage)
 _MOST_DIMENSIONS = 100_000
@@ -29,10 +40,15 @@ _ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class DumpedGeneration(NamedTuple):
-    """A model, and what its vectors are for; None when they are merely there, or in an older export."""
+    """A model, and what its vectors are for; None when they are merely there, or in an older export.
+
+    The one that is searched comes with the weights that its namespace is tuned to, and those before them.
+    """
 
     generation: Generation
     role: Role | None
+    tuned: Tuned | None
+    tuned_before: Tuned | None
 
 
 class DumpedSession(NamedTuple):
@@ -124,7 +140,10 @@ class Reader:
         self._dimensions[generation.fingerprint] = generation.dimensions
         role = record.get("role")
         return DumpedGeneration(
-            generation, None if role is None else checks.choice(role, _ROLES, what="role")
+            generation,
+            None if role is None else checks.choice(role, _ROLES, what="role"),
+            _tuned(record.get("tuned")),
+            _tuned(record.get("tuned_before")),
         )
 
     def _document(self, record: Mapping[str, Any]) -> DumpedDocument:
@@ -183,6 +202,16 @@ class Reader:
             raise InvalidInput(f"The vector of {memory} has {len(vector)} dimensions, not "
                                f"{self._dimensions[generation]}: export it again.")  # fmt: skip
         return DumpedVector(memory, generation, _hash(record), vector)
+
+
+def _tuned(record: Mapping[str, Any] | None) -> Tuned | None:
+    if record is None:
+        return None
+    return Tuned(
+        **weighing.shares({name: record[name] for name in weighing.LEGS}),
+        generation=checks.name(record["generation"], what="The generation of tuned weights"),
+        reading=checks.choice(record["reading"], READINGS, what="reading"),
+    )
 
 
 def _session(record: Mapping[str, Any]) -> DumpedSession:

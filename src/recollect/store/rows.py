@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from recollect.store.base import Candidate, Generation, Loaded, NamespaceFacts
 from recollect.times import from_micros, from_micros_or_none
-from recollect.types import Memory, Scope, Session, Successor
+from recollect.types import Memory, Scope, Session, Successor, Tuned
 
 Row = Sequence[Any]
 MEMORY_COLUMNS = 30
@@ -40,16 +41,29 @@ def pattern(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def facts(languages: str, generations: Row) -> NamespaceFacts:
+def facts(languages: str, tuned: str | None, before: str | None, generations: Row) -> NamespaceFacts:
     """What must be known of a namespace; `generations` are the columns of the two that it may have."""
     return NamespaceFacts(
-        tuple(languages.split()), _generation(generations[:4]), _generation(generations[4:])
+        tuple(languages.split()),
+        _generation(generations[:4]),
+        _generation(generations[4:]),
+        _tuned(tuned),
+        _tuned(before),
     )
 
 
 def _generation(row: Row) -> Generation | None:
     number, model, dimensions, fingerprint = row
     return None if number is None else Generation(model, dimensions, fingerprint)
+
+
+def _tuned(column: str | None) -> Tuned | None:
+    return None if column is None else Tuned(**json.loads(column))
+
+
+def tuned_column(tuned: Tuned | None) -> str | None:
+    """Weights as a namespace's row keeps them."""
+    return None if tuned is None else json.dumps(asdict(tuned))
 
 
 def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate:

@@ -28,6 +28,7 @@ from recollect.types import (
     Relation,
     Scope,
     Session,
+    Tuned,
     Usage,
 )
 
@@ -232,6 +233,9 @@ class SqlStore(Store):
 
     def switch_generation(self, namespace: str, generation: Generation, now: datetime) -> int:
         return self._write(namespace, now, lambda writer: writer.switch_generation(generation))
+
+    def use_weights(self, namespace: str, tuned: Tuned | None, now: datetime) -> None:
+        self._write(namespace, now, lambda writer: writer.run("use_weights", tuned=rows.tuned_column(tuned)))
 
     # upkeep
 

@@ -22,9 +22,10 @@ from recollect.store.dumped import (
     DumpedVector,
     Step,
 )
+from recollect.store.rows import tuned_column
 from recollect.store.transaction import session_values
 from recollect.store.writing import Writer, document_values
-from recollect.types import Relation, Session
+from recollect.types import Relation, Session, Tuned
 
 _IN_MEMORY = 32_000_000
 _AT_ONCE = 500
@@ -125,13 +126,19 @@ class Undump:
     def _write_generations(self, generations: Sequence[DumpedGeneration]) -> None:
         """The first that a namespace gets are used as they were; an older export does not say how."""
         are_used = not self._writer.value("undump_uses_vectors")
-        is_told = any(role for _, role in generations)
-        for generation, role in generations:
+        is_told = any(each.role for each in generations)
+        for generation, role, *weights in generations:
             number, made = self._make_generation(generation)
             if are_used and (role or not is_told):
                 self._writer.generation(generation)
+                self._copy_weights(role, *weights)
             self._generations[generation.fingerprint] = number
             self._count("generation", made or are_used)
+
+    def _copy_weights(self, role: str | None, tuned: Tuned | None, before: Tuned | None) -> None:
+        """Weights come with the model that they are for, where it is the one that is searched."""
+        if role == "searched":
+            self._writer.run("copy_weights", tuned=tuned_column(tuned), before=tuned_column(before))
 
     def _make_generation(self, generation: Generation) -> tuple[int, bool]:
         """Its number, and whether it was not known before."""

@@ -31,7 +31,7 @@ from recollect.testing.making import (
     words,
 )
 from recollect.testing.writing import LONG
-from recollect.types import Relation, Session
+from recollect.types import Relation, Session, Tuned
 
 
 def one_of_everything(store: Store, namespace: str = HERE) -> None:
@@ -59,6 +59,8 @@ def one_of_everything(store: Store, namespace: str = HERE) -> None:
     store.set_deleted(namespace, ["t1"], at(1), at(1))
     (first, *_) = store.pending(namespace, NEWER_MODEL, 0, 1)
     store.set_vectors(namespace, NEWER_MODEL, [(first, vector(1, 1))], NOW)
+    for semantic in (0.3, 0.7):
+        store.use_weights(namespace, Tuned(semantic, round(1 - semantic, 1), MODEL.fingerprint), NOW)
 
 
 class MovingContract:
@@ -105,6 +107,20 @@ class MovingContract:
             store.undump(target, [*others, *memories[2:]], analyse, NOW, as_it_was=as_it_was)
             kept = [each for each in everything(store, target) if each["type"] == "memory"]
             assert [each["position"] for each in kept] == places
+
+    def test_weights_come_along_with_the_model_that_they_are_for(self, store: Store) -> None:
+        one_of_everything(store)
+        for as_it_was in (False, True):
+            store.undump(f"copy {as_it_was}", everything(store), analyse, NOW, as_it_was=as_it_was)
+            facts = store.facts([f"copy {as_it_was}"])[f"copy {as_it_was}"]
+            assert facts.tuned == Tuned(0.7, 0.3, MODEL.fingerprint)
+            assert facts.tuned_before == Tuned(0.3, 0.7, MODEL.fingerprint)
+
+    def test_weights_that_come_leave_alone_those_of_memories_that_are_there(self, store: Store) -> None:
+        one_of_everything(store)
+        keep(store, record("Theirs", "theirs"), namespace="there")
+        store.undump("there", everything(store), analyse, NOW)
+        assert store.facts(["there"])["there"].tuned is None
 
     def test_memories_that_come_to_a_session_that_is_there_go_to_its_end(self, store: Store) -> None:
         keep(store, record("Theirs", "theirs", session="s"))

@@ -1,4 +1,4 @@
-"""Which memories wait for a vector, and how a namespace changes from one model to another."""
+"""Which memories wait for a vector, how a namespace changes from one model to another, and its weights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from recollect.testing.making import (
     record,
     vector,
 )
+from recollect.types import Tuned
+
+EVEN = Tuned(0.5, 0.5, MODEL.fingerprint)
+WORDS = Tuned(0.25, 0.75, MODEL.fingerprint, "foreign")
 
 
 class VectorsContract:
-    """`pending`, `count_pending`, `set_vectors` and `switch_generation`."""
+    """`pending`, `count_pending`, `set_vectors`, `switch_generation` and `use_weights`."""
 
     def test_memories_wait_in_the_order_of_writing(self, store: Store) -> None:
         keep(store, record("One", "a"), record("Two", "b", vector=vector(1, 0, 0)), record("Three", "c"))
@@ -73,3 +77,30 @@ class VectorsContract:
         keep(store, record("One", "a", vector=vector(1, 0, 0)))
         assert store.switch_generation(HERE, MODEL, NOW) == 0
         assert find_near(store, 1, 0, 0) == ["a"]
+
+    def test_weights_come_with_the_facts_and_those_before_are_kept(self, store: Store) -> None:
+        keep(store, record("One", "a"))
+        for now, before in ((EVEN, None), (WORDS, EVEN), (None, WORDS)):
+            store.use_weights(HERE, now, NOW)
+            facts = store.facts([HERE])[HERE]
+            assert (facts.tuned, facts.tuned_before) == (now, before)
+
+    def test_the_same_weights_again_change_nothing(self, store: Store) -> None:
+        keep(store, record("One", "a"))
+        store.use_weights(HERE, EVEN, NOW)
+        for _ in range(2):
+            store.use_weights(HERE, WORDS, NOW)
+        assert store.facts([HERE])[HERE].tuned_before == EVEN
+
+    def test_weights_are_those_of_one_namespace(self, store: Store) -> None:
+        keep(store, record("One", "a"))
+        keep(store, record("One", "a"), namespace="there")
+        store.use_weights(HERE, EVEN, NOW)
+        assert store.facts(["there"])["there"].tuned is None
+
+    def test_a_change_of_model_leaves_the_weights_with_the_model_they_are_for(self, store: Store) -> None:
+        keep(store, record("One", "a"))
+        store.use_weights(HERE, EVEN, NOW)
+        store.switch_generation(HERE, NEWER_MODEL, NOW)
+        facts = store.facts([HERE])[HERE]
+        assert (facts.generation, facts.tuned) == (NEWER_MODEL, EVEN)

@@ -40,6 +40,7 @@ COMMANDS = {
     },
     "Measuring": {
         "eval": ("evaluating", "Measure how well questions are answered."),
+        "tune": ("tuning", "Fit the weights of keywords and meaning to your memories."),
     },
     "Looking after the store": {
         "init": ("serving", "Make a store, or bring it up to date."),

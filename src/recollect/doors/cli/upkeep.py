@@ -12,7 +12,7 @@ from recollect.doors.cli import render
 from recollect.doors.cli.door import Door, command, group
 
 if TYPE_CHECKING:
-    from recollect.types import Stats
+    from recollect.types import Stats, Tuned
 
 
 @command()
@@ -45,10 +45,17 @@ def _stats(found: Stats) -> Iterator[str]:
         "first, last": f"{render.when(found.first) or '–'}, {render.when(found.last) or '–'}",
         "embedder": found.embedder or "none",
         "vectors": f"{found.vectors:,} ({found.pending_vectors:,} pending)",
+        "weights": _weights(found.tuned),
         "size": f"{found.bytes / 1_000_000:,.1f} MB",
     }
     for name, value in facts.items():
         yield f"{render.style(f'{name:<12}', fg='cyan')}  {render.one_line(value)}"
+
+
+def _weights(tuned: Tuned | None) -> str:
+    from recollect.weighing import told
+
+    return f"{told(tuned.weights)} (tuned)" if tuned else "the default"
 
 
 @command()

@@ -16,6 +16,7 @@ def explained(found: Recall) -> Iterator[str]:
     start = "the mean of the factors (=)" if factors else "(base + lent)"
     yield ""
     yield f"mode {found.mode}, fusion {found.fusion}{_time(found)}"
+    yield from (note for note in (found[0].why.notes if found else ()) if note not in found.notes)
     yield f"each leg gives a rank (#), a raw score and a share; score = {start} × each multiplier"
     yield ""
     headers = [

@@ -81,7 +81,7 @@ LEFT JOIN recollect.document d ON d.namespace = m.namespace AND d.number = m.doc
  WHERE g.namespace = :namespace AND n.namespace = :namespace AND g.fingerprint = :fingerprint)
 
 -- facts -- What must be known of a namespace before it is searched, and which generation has an index.
-SELECT n.languages, n.indexed_generation,
+SELECT n.languages, n.indexed_generation, n.tuned, n.tuned_before,
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM recollect.namespace n
 LEFT JOIN recollect.generation a
@@ -439,6 +439,10 @@ WHERE namespace = :namespace
 -- switch_generation -- The generation that is complete is searched from now on.
 UPDATE recollect.namespace SET generation = :generation, next_generation = NULL WHERE namespace = :namespace
 
+-- use_weights -- Other weights are in force from now on; those that were are kept beside them.
+UPDATE recollect.namespace SET tuned = :tuned, tuned_before = tuned
+WHERE namespace = :namespace AND tuned IS DISTINCT FROM :tuned::text
+
 -- remove_other_generations -- Vectors that nobody will search again.
 DELETE FROM recollect.vector WHERE namespace = :namespace AND generation <> :generation
 
@@ -702,9 +706,11 @@ JOIN recollect.memory m ON m.namespace = l.namespace AND m.number = l.memory
 WHERE l.namespace = :namespace AND s.namespace = :namespace AND m.namespace = :namespace
 ORDER BY m.number, s.number, l.usage COLLATE "C"
 
--- dump_generations -- The models that a namespace has vectors of; the one that is searched first.
+-- dump_generations -- The models that a namespace has vectors of; the one that is searched first, with the weights.
 SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint,
-  CASE g.number WHEN n.generation THEN 'searched' WHEN n.next_generation THEN 'next' END AS role
+  CASE g.number WHEN n.generation THEN 'searched' WHEN n.next_generation THEN 'next' END AS role,
+  CASE g.number WHEN n.generation THEN n.tuned END AS tuned,
+  CASE g.number WHEN n.generation THEN n.tuned_before END AS tuned_before
 FROM recollect.generation g JOIN recollect.namespace n ON n.namespace = g.namespace
 WHERE g.namespace = :namespace AND n.namespace = :namespace
   AND (g.number = n.generation OR g.number = n.next_generation OR EXISTS (
@@ -763,6 +769,9 @@ FROM recollect.namespace n WHERE n.namespace = :namespace
 
 -- copy_generations -- Which generation of a namespace is searched and which one is being filled, as it was.
 UPDATE recollect.namespace SET generation = :searched, next_generation = :next WHERE namespace = :namespace
+
+-- copy_weights -- Which weights a namespace is tuned to, and which were in force before, as it was.
+UPDATE recollect.namespace SET tuned = :tuned, tuned_before = :before WHERE namespace = :namespace
 
 -- copy_session -- A session as it was, in the place of the one that is there.
 INSERT INTO recollect.session (number, namespace, id, started_at, ended_at, agent, summary, summary_extracted)

@@ -9,7 +9,9 @@ CREATE TABLE recollect.version (version integer NOT NULL);
 
 -- A namespace: which languages its memories are stemmed in, which generation of vectors is searched, which
 -- one is being filled, which one has an index of its own, how many memories have a keyword entry and how
--- many words these have together (for BM25), and the last numbers given. Whoever writes locks this row first.
+-- many words these have together (for BM25), the last numbers given, which weights it is tuned to (as JSON, with
+-- the fingerprint of the model that they are for; NULL for the default), and which were in force before. Whoever
+-- writes locks this row first.
 CREATE TABLE recollect.namespace (
   namespace text COLLATE "C" PRIMARY KEY,
   languages text NOT NULL DEFAULT '',
@@ -21,7 +23,9 @@ CREATE TABLE recollect.namespace (
   last_memory bigint NOT NULL DEFAULT 0,
   last_session bigint NOT NULL DEFAULT 0,
   last_document bigint NOT NULL DEFAULT 0,
-  last_generation bigint NOT NULL DEFAULT 0
+  last_generation bigint NOT NULL DEFAULT 0,
+  tuned text,
+  tuned_before text
 ) WITH (fillfactor = 50);
 
 -- One model that vectors were made with; vectors of different generations are never compared.

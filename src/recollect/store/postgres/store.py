@@ -82,8 +82,8 @@ class PostgresStore(SqlStore):
         found = self._together([("facts", {"namespace": namespace}) for namespace in namespaces])
         facts: dict[str, NamespaceFacts] = {}
         for namespace, answer in zip(namespaces, found, strict=True):
-            for languages, indexed, *generations in answer:
-                facts[namespace] = rows.facts(languages, generations)
+            for languages, indexed, tuned, before, *generations in answer:
+                facts[namespace] = rows.facts(languages, tuned, before, generations)
                 searched, _, dimensions, fingerprint = generations[:4]
                 if indexed is not None and indexed == searched:  # for the search that follows
                     self._indexed[namespace] = Indexed(indexed, dimensions, fingerprint)

@@ -79,6 +79,7 @@ LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m
 
 -- namespaces -- What must be known of these namespaces before they are searched.
 SELECT n.name, n.number, n.languages, n.removed_vectors, (SELECT max(number) FROM namespace),
+  n.tuned, n.tuned_before,
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM namespace n
 LEFT JOIN generation a ON a.number = n.generation
@@ -401,6 +402,9 @@ WHERE number = :namespace
 -- switch_generation -- The generation that is complete is searched from now on.
 UPDATE namespace SET generation = :generation, next_generation = NULL WHERE number = :namespace
 
+-- use_weights -- Other weights are in force from now on; those that were are kept beside them.
+UPDATE namespace SET tuned = :tuned, tuned_before = tuned WHERE number = :namespace AND tuned IS NOT :tuned
+
 -- remove_other_generations -- Vectors that nobody will search again.
 DELETE FROM vector WHERE namespace = :namespace AND generation <> :generation
 
@@ -577,9 +581,11 @@ SELECT s.id AS session, m.id AS memory, l.usage AS usage, l.at AS at FROM sessio
 JOIN session s ON s.number = l.session JOIN memory m ON m.number = l.memory
 WHERE s.namespace = :namespace ORDER BY m.number, s.number, l.usage
 
--- dump_generations -- The models that a namespace has vectors of; the one that is searched first.
+-- dump_generations -- The models that a namespace has vectors of; the one that is searched first, with the weights.
 SELECT g.model AS model, g.dimensions AS dimensions, g.fingerprint AS fingerprint,
-  CASE g.number WHEN n.generation THEN 'searched' WHEN n.next_generation THEN 'next' END AS role
+  CASE g.number WHEN n.generation THEN 'searched' WHEN n.next_generation THEN 'next' END AS role,
+  CASE g.number WHEN n.generation THEN n.tuned END AS tuned,
+  CASE g.number WHEN n.generation THEN n.tuned_before END AS tuned_before
 FROM namespace n JOIN generation g
 WHERE n.number = :namespace AND (g.number IN (n.generation, n.next_generation)
   OR EXISTS (SELECT 1 FROM vector v WHERE v.namespace = n.number AND v.generation = g.number))
@@ -630,6 +636,9 @@ FROM namespace n WHERE n.name = :namespace
 
 -- copy_generations -- Which generation of a namespace is searched and which one is being filled, as it was.
 UPDATE namespace SET generation = :searched, next_generation = :next WHERE number = :namespace
+
+-- copy_weights -- Which weights a namespace is tuned to, and which were in force before, as it was.
+UPDATE namespace SET tuned = :tuned, tuned_before = :before WHERE number = :namespace
 
 -- copy_session -- A session as it was, in the place of the one that is there.
 INSERT INTO session (number, namespace, id, started_at, ended_at, agent, summary, summary_extracted)

@@ -2,14 +2,17 @@
 -- Rows are the truth; memory_words, vector and near_key are derived and can be rebuilt from them.
 
 -- A namespace: which languages its memories are stemmed in, which generation of vectors is searched,
--- which one is being filled, and how many vectors were removed so far.
+-- which one is being filled, how many vectors were removed so far, which weights it is tuned to (as JSON, with
+-- the fingerprint of the model that they are for; NULL for the default), and which were in force before.
 CREATE TABLE namespace (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   languages TEXT NOT NULL DEFAULT '',
   generation INTEGER REFERENCES generation (number),
   next_generation INTEGER REFERENCES generation (number),
-  removed_vectors INTEGER NOT NULL DEFAULT 0
+  removed_vectors INTEGER NOT NULL DEFAULT 0,
+  tuned TEXT,
+  tuned_before TEXT
 ) STRICT;
 
 -- One model that vectors were made with; vectors of different generations are never compared.

@@ -33,10 +33,11 @@ class Namespaces(dict[str, Namespace]):
     def read(cls, statements: Statements, names: Sequence[str]) -> Namespaces:
         """One statement, whatever the number of names."""
         found = cls()
-        for name, number, languages, removed, newest, *generations in statements.rows(
+        for name, number, languages, removed, newest, tuned, before, *generations in statements.rows(
             "namespaces", names=list(names)
         ):
-            found[name] = Namespace(number, removed, rows.facts(languages, generations), generations[0])
+            facts = rows.facts(languages, tuned, before, generations)
+            found[name] = Namespace(number, removed, facts, generations[0])
             found.alone = newest == 1
         return found
 
