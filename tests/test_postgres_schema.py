@@ -214,7 +214,7 @@ SAMPLES: dict[str, Any] = {
     "files": ["f"], "headings": ["h"], "ids": ["a", "b"], "numbers": [1, 2], "keys": [1, 2],
     "hashes": [b"h"], "min_salience": 0.5, "importance": 0.5, "salience": 0.5, "amount": 0.1, "limit": 10,
     "reach": 12, "most": 20, "least": 10, "uses": 1, "number": 1, "memory": 1, "session": 1, "document": 1,
-    "searched": 1, "next": None,
+    "searched": 1, "next": None, "tuned": "{}", "before": "{}",
     "generation": 1, "indexed": 1, "entries": 1, "words": ["'walrus'", "'seal':*"], "here": f"' {NAMESPACE}'",
     "phrases": "'lost' <-> 'update'", "vector": np.ones(3, np.float32), "embedding": np.ones(3, np.float32),
     "fingerprint": "toy-1", "model": "toy", "dimensions": 3, "pattern": "%x%", "name": "d", "id": "a",
