@@ -142,7 +142,7 @@ def ask(
     if question.mode != "keyword":
         vector = meaning.query(question.searched, facts.values())
         question.weights = _default_weights(question.language, vector)
-        question.notes += [vector.note] if vector.note else []
+        question.notes += vector.notes
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
     words, nearness = _legs(vector, question, options)
