@@ -31,7 +31,7 @@ class Cli:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         monkeypatch.chdir(folder)
-        for name in ("RECOLLECT_CONFIG", "RECOLLECT_NAMESPACE", "NO_COLOR"):
+        for name in ("RECOLLECT_CONFIG", "RECOLLECT_NAMESPACE", "RECOLLECT_QUICK", "NO_COLOR"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
         monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")

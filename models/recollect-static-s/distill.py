@@ -1,4 +1,4 @@
-"""Makes the static table from the installed arctic-s model and from text with open licences.
+"""Makes the static tables from the installed arctic-s model and from text with open licences.
 
 1. The start, without any text: the model reads every word piece of its vocabulary alone and 8,000 random
    strings of pieces; a ridge regression moves the pieces' vectors so that their weighted mean comes near the
@@ -11,10 +11,15 @@
    for each piece, and each row by itself.
 4. The rows are rounded to int8.
 
-``python corpus.py ARCHIVES texts.jsonl`` and then ``python distill.py texts.jsonl CACHE`` write table.npy,
-scales.npy and manifest.json beside vocab.txt. What the model read is kept in the folder CACHE, so that a run
-can be broken off: about ten minutes on two idle cores. One in sixteen of the pairs is held out; how the table
-does there is printed.
+The table for quick queries is made from the same start and the same lessons, but stored texts keep the
+model's own vectors: only queries are moved, towards the model's vector of the query after its prefix and
+towards its ranking of the texts. A bias, the same for every query, is added to the sum.
+
+``python corpus.py ARCHIVES texts.jsonl`` makes the text. Then ``python distill.py table texts.jsonl CACHE``
+writes table.npy and scales.npy beside vocab.txt, and ``python distill.py queries texts.jsonl CACHE`` writes
+queries.npy, query_scales.npy and query_bias.npy; each brings its part of manifest.json up to date. What the
+model read is kept in the folder CACHE, so that a run can be broken off: about ten minutes on two idle cores.
+One in sixteen of the pairs is held out; how the table does there is printed.
 """
 
 from __future__ import annotations
@@ -71,18 +76,31 @@ AMONG_TEXTS = 0.3
 """What the likeness of texts to each other counts, where that of queries to texts counts 1."""
 NEARNESS = 10.0
 """What the nearness to the model's own vector counts."""
-ROW_RATE, MAP_RATE, WEIGHT_RATE = 0.01, 0.001, 0.03
+ROW_RATE, MAP_RATE, WEIGHT_RATE, BIAS_RATE = 0.01, 0.001, 0.03, 0.002
+
+QUERY_HEAT, QUERY_NEARNESS = 0.02, 50.0
+"""The same for quick queries: one heat for both, since they are compared with the model's own vectors."""
+QUERY_WEIGHT = 0.5
+"""How much a quick query counts beside keywords."""
 
 
 def main() -> None:
     """Distil, round and write."""
+    if len(sys.argv) != 4 or sys.argv[1] not in ("table", "queries"):
+        raise SystemExit("distill.py table|queries texts.jsonl CACHE")
     teacher = find_model("arctic-s")
-    lessons = Lessons.read(teacher, Path(sys.argv[1]), Path(sys.argv[2]))
-    start = cached(Path(sys.argv[2]) / "start.npy", lambda: start_table(teacher))
+    lessons = Lessons.read(teacher, Path(sys.argv[2]), Path(sys.argv[3]))
+    start = cached(Path(sys.argv[3]) / "start.npy", lambda: start_table(teacher))
     judge("the start", lessons, start)
-    table = Student(start, lessons).learn()
-    write(table, teacher)
-    judge("the table", lessons, table)
+    if sys.argv[1] == "table":
+        table = Student(start, lessons).learn()
+        write_table(table, teacher)
+        judge("the table", lessons, table)
+    else:
+        student = QueryStudent(start, lessons)
+        table = student.learn()
+        write_queries(table, student.bias, teacher)
+        judge("quick queries", lessons, table, student.bias)
 
 
 def cached(path: Path, make: Callable[[], Vectors]) -> Vectors:
@@ -158,13 +176,14 @@ class Lessons:
         places = np.repeat(self.starts[rows] - begins, lengths) + np.arange(lengths.sum())
         return self.pieces[places], begins
 
-    def embed(self, table: Vectors, rows: Numbers) -> Vectors:
-        """These texts' vectors by a table."""
+    def embed(self, table: Vectors, rows: Numbers, bias: Vectors | None = None) -> Vectors:
+        """These texts' vectors by a table, with what is added to each sum."""
         parts = []
         for first in range(0, len(rows), PAIRS):
             pieces, begins = self.strings(rows[first : first + PAIRS])
             parts.append(np.add.reduceat(table[pieces], begins, axis=0))
-        return unit(np.concatenate(parts))
+        sums = np.concatenate(parts)
+        return unit(sums if bias is None else sums + bias)
 
 
 class Student:
@@ -177,6 +196,7 @@ class Student:
         self.map = np.eye(dimensions, dtype=np.float32)
         self.weights = np.zeros(size, dtype=np.float32)
         self.rows = np.zeros_like(start)
+        self.bias = np.zeros(dimensions, dtype=np.float32)
         self.seen = np.zeros(size, dtype=np.intp)
         self.steps = 0
         self.map_slope, self.map_size = np.zeros_like(self.map), np.zeros_like(self.map)
@@ -212,20 +232,25 @@ class Student:
 
     def step(self, queries: Numbers, texts: Numbers, rate: float) -> None:
         """One batch."""
-        both = np.concatenate([queries, texts])
-        pieces, begins = self.lessons.strings(both)
+        taught = self.taught(queries, texts)
+        pieces, begins = self.lessons.strings(taught)
         used, place = np.unique(pieces, return_inverse=True)
         mapped = self.start[used] @ self.map
         weights = np.exp(self.weights[used])[:, None]
-        sums = np.add.reduceat((weights * mapped + self.rows[used])[place], begins, axis=0)
+        sums = np.add.reduceat((weights * mapped + self.rows[used])[place], begins, axis=0) + self.bias
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         vectors = sums / lengths
         slope = self.slope(queries, texts, vectors)
         slope = (slope - vectors * (vectors * slope).sum(axis=1, keepdims=True)) / lengths
         order = np.argsort(place, kind="stable")
         firsts = np.searchsorted(place[order], np.arange(len(used)))
-        of_pieces = np.repeat(slope, self.lessons.lengths[both], axis=0)[order]
+        of_pieces = np.repeat(slope, self.lessons.lengths[taught], axis=0)[order]
         self.move(used.astype(np.intp), mapped, weights, np.add.reduceat(of_pieces, firsts, axis=0), rate)
+        self.move_bias(slope, rate)
+
+    def taught(self, queries: Numbers, texts: Numbers) -> Numbers:
+        """Which of a batch get their vectors from the table."""
+        return np.concatenate([queries, texts])
 
     def slope(self, queries: Numbers, texts: Numbers, vectors: Vectors) -> Vectors:
         """Where the loss rises, for each vector of the batch."""
@@ -269,6 +294,36 @@ class Student:
         step = self.row_slope[used] / ((1 - 0.9**seen) * height)[:, None]
         self.rows[used] -= (ROW_RATE * rate * step).astype(np.float32)
 
+    def move_bias(self, slope: Vectors, rate: float) -> None:
+        """Nothing: stored texts and queries are summed alike, so there is none."""
+
+
+class QueryStudent(Student):
+    """Learns queries alone, in the model's own space: a bias is added, and texts keep the model's vectors."""
+
+    def __init__(self, start: Vectors, lessons: Lessons) -> None:
+        super().__init__(start, lessons)
+        self.bias = lessons.vectors[lessons.is_query & ~lessons.is_held_out].mean(axis=0)
+        self.bias_slope, self.bias_size = np.zeros_like(self.bias), 0.0
+
+    def taught(self, queries: Numbers, texts: Numbers) -> Numbers:
+        """The queries."""
+        return queries
+
+    def slope(self, queries: Numbers, texts: Numbers, vectors: Vectors) -> Vectors:
+        """Where the loss rises, for each query of the batch."""
+        asked, told = self.lessons.vectors[queries], self.lessons.vectors[texts]
+        error = (shares(vectors @ told.T / QUERY_HEAT) - shares(asked @ told.T / QUERY_HEAT)) / QUERY_HEAT
+        return np.asarray((error @ told - QUERY_NEARNESS * asked) / len(queries), dtype=np.float32)
+
+    def move_bias(self, slope: Vectors, rate: float) -> None:
+        """Adam, with one size for all dimensions."""
+        of_bias = slope.sum(axis=0)
+        self.bias_slope = 0.9 * self.bias_slope + 0.1 * of_bias
+        self.bias_size = 0.98 * self.bias_size + 0.02 * float((of_bias**2).mean())
+        height = np.sqrt(self.bias_size / (1 - 0.98**self.steps)) + 1e-8
+        self.bias -= (BIAS_RATE * rate * self.bias_slope / (1 - 0.9**self.steps) / height).astype(np.float32)
+
 
 def shares(scores: Vectors) -> Vectors:
     """Each row as shares of 1, the higher the larger (softmax)."""
@@ -282,12 +337,16 @@ def without_diagonal(scores: Vectors) -> Vectors:
     return scores
 
 
-def judge(name: str, lessons: Lessons, table: Vectors) -> None:
-    """Print how well held-out queries find what the model finds, and their own text; means over kinds."""
+def judge(name: str, lessons: Lessons, table: Vectors, bias: Vectors | None = None) -> None:
+    """Print how well held-out queries find what the model finds, and their own text; means over kinds.
+
+    With a bias it is a table for queries, which are compared with the model's vectors of the texts.
+    """
     queries = np.flatnonzero(lessons.is_held_out & lessons.is_query)
     texts = np.flatnonzero(lessons.is_held_out & ~lessons.is_query)
     by_model = lessons.vectors[queries] @ lessons.vectors[texts].T
-    by_table = lessons.embed(table, queries) @ lessons.embed(table, texts).T
+    stored = lessons.embed(table, texts) if bias is None else lessons.vectors[texts]
+    by_table = lessons.embed(table, queries, bias) @ stored.T
     tops = [np.argsort(-scores, axis=1)[:, :10].tolist() for scores in (by_model, by_table)]
     overlap = np.array([len(set(a) & set(b)) / 10 for a, b in zip(*tops, strict=True)])
     own = lessons.pairs[queries][:, None] == lessons.pairs[texts][None]
@@ -384,12 +443,9 @@ def without_shared_directions(vectors: Vectors) -> Vectors:
     return vectors - shared
 
 
-def write(table: Vectors, teacher: Model) -> None:
-    """The rows as int8, each with its own scale, and the manifest with their checksums."""
-    largest = np.abs(table).max(axis=1)
-    scales = (np.where(largest == 0, 1, largest) / 127).astype(np.float32)
-    np.save(TARGET / "table.npy", np.rint(table / scales[:, None]).astype(np.int8))
-    np.save(TARGET / "scales.npy", scales)
+def write_table(table: Vectors, teacher: Model) -> None:
+    """The table for texts and queries alike, and the manifest with the checksums of its files."""
+    save(table, "table.npy", "scales.npy")
     manifest = {
         "name": "static-s",
         "dimensions": table.shape[1],
@@ -401,14 +457,41 @@ def write(table: Vectors, teacher: Model) -> None:
         "pooling": "sum of table row x scale over the word pieces, then unit length",
         "license": "Apache-2.0",
         "provenance": {"distilled_from": "Snowflake/snowflake-arctic-embed-s", "by": "distill.py"},
-        "sha256": {name: checksum(name) for name in ("scales.npy", "table.npy", "vocab.txt")},
+        "sha256": checksums("scales.npy", "table.npy", "vocab.txt"),
     }
-    (TARGET / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    write_manifest(manifest)
 
 
-def checksum(name: str) -> str:
-    """The sha256 of one of the package's files."""
-    return hashlib.sha256((TARGET / name).read_bytes()).hexdigest()
+def write_queries(table: Vectors, bias: Vectors, teacher: Model) -> None:
+    """The table for quick queries, and whose vectors they may be compared with."""
+    save(table, "queries.npy", "query_scales.npy")
+    np.save(TARGET / "query_bias.npy", bias)
+    queries = {
+        "for": teacher.fingerprint,
+        "weight": QUERY_WEIGHT,
+        "sha256": checksums("queries.npy", "query_bias.npy", "query_scales.npy"),
+    }
+    write_manifest({"queries": queries})
+
+
+def save(table: Vectors, rows: str, scales: str) -> None:
+    """The rows as int8, each with its own scale."""
+    largest = np.abs(table).max(axis=1)
+    by_row = (np.where(largest == 0, 1, largest) / 127).astype(np.float32)
+    np.save(TARGET / rows, np.rint(table / by_row[:, None]).astype(np.int8))
+    np.save(TARGET / scales, by_row)
+
+
+def write_manifest(changed: dict[str, Any]) -> None:
+    """The manifest as it was, but for what has changed."""
+    path = TARGET / "manifest.json"
+    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    path.write_text(json.dumps(before | changed, indent=2) + "\n", encoding="utf-8")
+
+
+def checksums(*names: str) -> dict[str, str]:
+    """The sha256 of each of these files of the package."""
+    return {name: hashlib.sha256((TARGET / name).read_bytes()).hexdigest() for name in names}
 
 
 if __name__ == "__main__":

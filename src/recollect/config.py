@@ -26,15 +26,21 @@ class Config:
     url: str
     namespace: str = "default"
     embedder: str = "auto"
+    quick: bool = False
     origins: Mapping[str, str] | None = None
 
 
 SETTINGS = tuple(field.name for field in fields(Config) if field.name != "origins")
+SWITCHES = ("quick",)
+"""Those settings that are on or off."""
+_ON_OR_OFF = {"1": True, "true": True, "yes": True, "on": True}
+_ON_OR_OFF |= {"0": False, "false": False, "no": False, "off": False}
 
 
-def load(**given: str | None) -> Config:
+def load(**given: str | bool | None) -> Config:
     """The settings in force; `given` are those of the caller, None where they say nothing."""
-    values: dict[str, str] = {"url": str(default_path()), "namespace": "default", "embedder": "auto"}
+    values: dict[str, Any] = {field.name: field.default for field in fields(Config) if field.name in SETTINGS}
+    values["url"] = str(default_path())
     origins = dict.fromkeys(values, "default")
     path = find_file()
     for origin, source in (
@@ -74,11 +80,22 @@ def find_file() -> Path | None:
     return next((candidate for candidate in candidates if os.path.isfile(candidate)), None)  # noqa: PTH113
 
 
-def _from_environment() -> dict[str, str]:
-    return {name: value for name in SETTINGS if (value := os.environ.get(f"RECOLLECT_{name.upper()}"))}
+def _from_environment() -> dict[str, str | bool]:
+    found = {name: os.environ.get(f"RECOLLECT_{name.upper()}") for name in SETTINGS}
+    return {
+        name: _switch(f"RECOLLECT_{name.upper()}", value) if name in SWITCHES else value
+        for name, value in found.items()
+        if value
+    }
 
 
-def _from_file(path: Path) -> dict[str, str]:
+def _switch(name: str, value: str) -> bool:
+    if value.lower() not in _ON_OR_OFF:
+        raise ConfigError(f"{name} is {value!r}: set it to true or false.")
+    return _ON_OR_OFF[value.lower()]
+
+
+def _from_file(path: Path) -> dict[str, str | bool]:
     try:
         settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -88,7 +105,10 @@ def _from_file(path: Path) -> dict[str, str]:
             raise ConfigError(
                 f"{path} sets {name!r}, which is no setting: choose from {', '.join(SETTINGS)}."
             )
-        if not isinstance(value, str) or not value:
+        if name in SWITCHES:
+            if not isinstance(value, bool):
+                raise ConfigError(f"{path} sets {name} to {value!r}: write true or false, without quotes.")
+        elif not isinstance(value, str) or not value:
             raise ConfigError(f"{path} sets {name} to {value!r}: give a string in quotes.")
     if "url" in settings and "://" not in settings["url"]:
         try:

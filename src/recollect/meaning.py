@@ -7,7 +7,15 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from recollect.embed.base import Embedder, check_name, default_embedder, find_embedder
+from recollect.embed.base import (
+    QUICK,
+    QUICK_FOR,
+    Embedder,
+    check_name,
+    default_embedder,
+    find_embedder,
+    find_quick,
+)
 from recollect.embed.models import USUAL_WEIGHT, Unrelated
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
 from recollect.forks import mind_forks
@@ -18,7 +26,7 @@ _CACHED_QUERIES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query's vector and the generation that it may be compared with; or why there is none.
+    """A query's vector and the generation that it may be compared with; or, in the notes, why there is none.
 
     `languages` are those that the embedder knows; none means any. `weight` says how much it counts beside
     keywords, `unrelated` how near unrelated texts are.
@@ -26,7 +34,7 @@ class QueryVector:
 
     generation: Generation | None = None
     vector: Vector | None = None
-    note: str | None = None
+    notes: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     weight: float = USUAL_WEIGHT
     unrelated: Unrelated | None = None
@@ -36,10 +44,11 @@ class Meaning:
     """One embedder for a store, found when it is first needed.
 
     `setting` is "auto" (the model that the store was written with, else the best one installed), "none", the
-    name of an embedder, or an embedder itself.
+    name of an embedder, or an embedder itself. With `quick`, questions to vectors of arctic-s are embedded by
+    a table; without it, only where the model is missing. New memories never are.
     """
 
-    def __init__(self, setting: str | Embedder) -> None:
+    def __init__(self, setting: str | Embedder, *, quick: bool = False) -> None:
         if isinstance(setting, str):
             if setting not in ("auto", "none"):
                 check_name(setting)
@@ -48,6 +57,8 @@ class Meaning:
                 "An embedder needs a name, dimensions, a fingerprint and embed(): see Embedder."
             )
         self._setting = setting
+        self._is_quick = quick
+        self._tables: dict[str, Embedder | None] = {}
         self._found: dict[str, Embedder | EmbedderError] = {}
         self._default: Embedder | None = None
         self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
@@ -87,29 +98,26 @@ class Meaning:
     def query(self, text: str, facts: Iterable[NamespaceFacts]) -> QueryVector:
         """The query's vector in the generation that these namespaces are searched in."""
         if self.is_off:
-            return QueryVector(note="vectors are switched off, so keywords answered alone")
+            return QueryVector(notes=("vectors are switched off, so keywords answered alone",))
         known = list(facts)
         generations = {fact.generation for fact in known if fact.generation is not None}
         if not generations:
-            return QueryVector(note="no memory has a vector yet, so keywords answered alone")
+            return QueryVector(notes=("no memory has a vector yet, so keywords answered alone",))
         if len(generations) > 1:
             return QueryVector(
-                note="these namespaces were embedded by different models, so keywords answered alone"
+                notes=("these namespaces were embedded by different models, so keywords answered alone",)
             )
         generation = generations.pop()
         try:
-            embedder = self._find_exactly(generation)
-            vector = self._embed_query(embedder, text)
+            embedder, vector, notes = self._asked(generation, text)
         except EmbedderError as error:
-            return QueryVector(note=f"keywords answered alone: {error}")
-        changing = any(fact.next_generation is not None for fact in known)
-        note = (
-            "newer memories are found by keyword alone until recollect reembed has run" if changing else None
-        )
+            return QueryVector(notes=(f"keywords answered alone: {error}",))
+        if any(fact.next_generation is not None for fact in known):
+            notes = (*notes, "newer memories are found by keyword alone until recollect reembed has run")
         return QueryVector(
             generation,
             vector,
-            note,
+            notes,
             tuple(getattr(embedder, "languages", ())),
             getattr(embedder, "weight", USUAL_WEIGHT),
             getattr(embedder, "unrelated", None),
@@ -134,6 +142,26 @@ class Meaning:
         if np.abs(lengths - 1).max(initial=0) > 1e-4:
             vectors = vectors / lengths
         return vectors
+
+    def _asked(self, generation: Generation, text: str) -> tuple[Embedder, Vector, tuple[str, ...]]:
+        """The question's vector, who made it, and what the caller should know of it."""
+        notes: tuple[str, ...] = ()
+        if self._is_quick:
+            table = self._table(generation)
+            if table is not None:
+                return table, self._embed_query(table, text), notes
+            if generation.model == QUICK_FOR:
+                notes = (f"not a quick query: recollect-{QUICK} is missing, or not for this {QUICK_FOR}",)
+        try:
+            embedder = self._find_exactly(generation)
+            return embedder, self._embed_query(embedder, text), notes
+        except EmbedderMissing as error:
+            table = self._table(generation)
+            if table is None:
+                raise
+            reason = str(error).partition(":")[0]
+            notes = (f"a table embedded the question in place of the model: {reason}",)
+            return table, self._embed_query(table, text), notes
 
     def _embed_query(self, embedder: Embedder, text: str) -> Vector:
         key = (embedder.fingerprint, text)
@@ -164,6 +192,12 @@ class Meaning:
                 f"the memories were embedded by another version of {generation.model}: run recollect reembed"
             )
         return embedder
+
+    def _table(self, generation: Generation) -> Embedder | None:
+        """What embeds questions to these vectors, and to none but these, without their model."""
+        if generation.fingerprint not in self._tables:
+            self._tables[generation.fingerprint] = find_quick(generation.fingerprint)
+        return self._tables[generation.fingerprint]
 
     def _find(self, name: str) -> Embedder:
         if name not in self._found:

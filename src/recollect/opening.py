@@ -21,6 +21,7 @@ def open(
     *,
     namespace: str | None = None,
     embedder: str | Embedder | None = None,
+    quick: bool | None = None,
     create: bool = True,
     clock: Callable[[], datetime] = local_time,
     count_tokens: Callable[[str], int] = drafting.estimate_tokens,
@@ -29,18 +30,20 @@ def open(
 
     Without a path, RECOLLECT_URL, recollect.toml or the platform's data folder say where; ":memory:" keeps
     everything in memory. `embedder` is "auto", "none", a name ("arctic-s", "static-s", "hash") or an object
-    of your own; `create=False` refuses to make a new store; `clock` and `count_tokens` are for tests and for
-    exact token counts.
+    of your own; `quick=True` embeds questions to memories of arctic-s by a table, without loading the model,
+    and finds a little less; `create=False` refuses to make a new store; `clock` and `count_tokens` are for
+    tests and for exact token counts.
     """
     by_name = embedder if isinstance(embedder, str) else None
-    settings = config.load(url=None if url is None else str(url), namespace=namespace, embedder=by_name)
+    place = None if url is None else str(url)
+    settings = config.load(url=place, namespace=namespace, embedder=by_name, quick=quick)
     setting = embedder if embedder is not None and not isinstance(embedder, str) else settings.embedder
     is_default = (settings.origins or {}).get("url") == "default"
     chosen = checks.name(settings.namespace, what="The namespace")  # before a file is made
     return Memories(
         store_at(settings.url, create=create, make_folder=is_default and create),
         namespace=chosen,
-        meaning=Meaning(setting),
+        meaning=Meaning(setting, quick=settings.quick),
         clock=clock,
         count_tokens=count_tokens,
     )

@@ -197,7 +197,7 @@ def ask(
         question.weights = _default_weights(question.language, vector)
         is_read = weighing.reading(question.language, vector.languages) == "known"
         question.unrelated = vector.unrelated if is_read else None
-        question.notes += [vector.note] if vector.note else []
+        question.notes += vector.notes
         _use_tuned(question, vector, options, facts.values())
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+QUICK, QUICK_FOR = "static-s", "arctic-s"
+"""Whose package has the table for quick queries, and whose vectors they are for."""
+
 
 class Embedder(Protocol):
     """Turns texts into unit-length vectors; may be called from several threads at once.
@@ -68,6 +71,16 @@ def find_embedder(name: str) -> Embedder:
     if name == "arctic-s":
         return _arctic()
     return _static() if name == "static-s" else _hashing(name)
+
+
+def find_quick(fingerprint: str) -> Embedder | None:
+    """What embeds questions to the vectors with this fingerprint without their model, if it is installed."""
+    model = find_model(QUICK) if is_installed(QUICK) else None
+    if model is None or model.queries is None or model.queries.serves != fingerprint:
+        return None
+    from recollect.embed.static import QuickQueries
+
+    return QuickQueries(model, model.queries)
 
 
 def default_embedder() -> Embedder | None:

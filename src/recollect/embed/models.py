@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from recollect.errors import EmbedderFailed, EmbedderMissing
 
@@ -31,6 +32,15 @@ class Unrelated:
 
 
 @dataclass(frozen=True)
+class Queries:
+    """A table for questions to the vectors of another model, known by its fingerprint, and their weight."""
+
+    serves: str
+    weight: float
+    fingerprint: str
+
+
+@dataclass(frozen=True)
 class Model:
     """What is known of an installed model before its weights are read."""
 
@@ -43,6 +53,7 @@ class Model:
     unrelated: Unrelated | None
     fingerprint: str
     folder: Path
+    queries: Queries | None = None
 
     def file(self, name: str) -> Path:
         """Where one of the model's files is."""
@@ -98,11 +109,20 @@ def read_manifest(folder: Path) -> Model:
             unrelated=Unrelated(**manifest["unrelated"]) if "unrelated" in manifest else None,
             fingerprint=_fingerprint(manifest["sha256"]),
             folder=folder,
+            queries=_queries(manifest),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EmbedderFailed(
             f"the model in {folder} has no readable manifest.json; install its package again"
         ) from error
+
+
+def _queries(manifest: dict[str, Any]) -> Queries | None:
+    """Their files have checksums of their own: stored vectors do not depend on them."""
+    found = manifest.get("queries")
+    if found is None:
+        return None
+    return Queries(found["for"], found["weight"], _fingerprint(manifest["sha256"] | found["sha256"]))
 
 
 def _folder(name: str) -> Path | None:

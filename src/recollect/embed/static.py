@@ -1,4 +1,7 @@
-"""The static embedder: a table of word-piece vectors and numpy alone; quick and weaker than a model."""
+"""Tables of word-piece vectors and numpy alone: quick, and weaker than a model.
+
+One embeds texts and questions in a space of its own, another only questions, in the space of arctic-s.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.models import InstalledEmbedder, Model
+from recollect.embed.models import InstalledEmbedder, Model, Queries
 from recollect.embed.wordpiece import WordPieces
 from recollect.errors import EmbedderFailed
 
@@ -19,26 +22,44 @@ _tables: dict[str, _Table] = {}
 
 @dataclass(frozen=True)
 class _Table:
-    """Int8 rows; a piece's scale is both its row's and its weight in the sum."""
+    """Int8 rows; a piece's scale is both its row's and its weight in the sum, which starts at the bias."""
 
     pieces: WordPieces
     rows: NDArray[np.int8]
     scales: NDArray[np.float32]
+    bias: NDArray[np.float32] | float
 
 
 class StaticEmbedder(InstalledEmbedder):
     """The weighted mean of a text's word pieces. The table loads at the first ``embed``."""
+
+    files: tuple[str, ...] = ("table.npy", "scales.npy")
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         if not texts:
             return vectors
-        table = _table(self._model)
+        table = _table(self._model, self.fingerprint, self.files)
         for row, text in enumerate(texts):
             numbers = table.pieces.pieces(text, self._model.max_tokens) or [table.pieces.unknown]
-            vectors[row] = table.scales[numbers] @ table.rows[numbers]
+            vectors[row] = table.scales[numbers] @ table.rows[numbers] + table.bias
         return _unit_rows(vectors)
+
+
+class QuickQueries(StaticEmbedder):
+    """Embeds questions, never stored texts, near where the model that `queries` serves would put them.
+
+    Its fingerprint is the table's own: `queries.serves` says which vectors it may be compared with.
+    """
+
+    files = ("queries.npy", "query_scales.npy", "query_bias.npy")
+
+    def __init__(self, model: Model, queries: Queries) -> None:
+        super().__init__(model)
+        self.fingerprint = queries.fingerprint
+        self.weight = queries.weight
+        self.unrelated = None
 
 
 def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -48,20 +69,17 @@ def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return vectors / lengths
 
 
-def _table(model: Model) -> _Table:
+def _table(model: Model, fingerprint: str, files: Sequence[str]) -> _Table:
     with _loading:
-        if model.fingerprint not in _tables:
-            _tables[model.fingerprint] = _load(model)
-        return _tables[model.fingerprint]
+        if fingerprint not in _tables:
+            _tables[fingerprint] = _load(model, files)
+        return _tables[fingerprint]
 
 
-def _load(model: Model) -> _Table:
+def _load(model: Model, files: Sequence[str]) -> _Table:
     try:
-        return _Table(
-            pieces=WordPieces.from_file(model.file("vocab.txt")),
-            rows=np.load(model.file("table.npy"), allow_pickle=False),
-            scales=np.load(model.file("scales.npy"), allow_pickle=False),
-        )
+        rows, scales, *bias = (np.load(model.file(name), allow_pickle=False) for name in files)
+        return _Table(WordPieces.from_file(model.file("vocab.txt")), rows, scales, bias[0] if bias else 0.0)
     except (OSError, ValueError) as error:
         raise EmbedderFailed(
             f"{model.name} can't be loaded; pip install --force-reinstall recollect-{model.name}: {error}"

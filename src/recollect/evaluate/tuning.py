@@ -227,7 +227,7 @@ class _Asking:
         self._untuned = {namespace: replace(self.facts, tuned=None)}
         vector = meaning.query(namespace, self._untuned.values())
         if vector.vector is None or vector.generation is None:
-            raise EmbedderMissing(f"There is nothing to weigh: {vector.note}.")
+            raise EmbedderMissing(f"There is nothing to weigh: {vector.notes[0]}.")
         self.model = vector.generation.model
         self._languages = vector.languages
         self._scope = Scope((namespace,), store.stats(namespace, WITHOUT_TIME)["last"] or WITHOUT_TIME)

@@ -26,6 +26,7 @@ class Door:
     store: str | None = None
     namespace: str | None = None
     embedder: str | None = None
+    quick: bool | None = None
     json: bool = False
     quiet: bool = False
 
@@ -46,6 +47,7 @@ class Door:
             store or self.store,
             namespace=self.namespace,
             embedder=self.embedder,
+            quick=self.quick,
             create=create,
             **at_a_time,
         )
@@ -98,6 +100,12 @@ SHARED = (
         "shared_embedder",
         metavar="NAME",
         help="What makes vectors: auto, none, arctic-s, static-s or hash.",
+    ),
+    _shared(
+        "--quick",
+        "shared_quick",
+        is_flag=True,
+        help="Embed questions by a table: sooner, without the model, a little less found.",
     ),
     _shared("--json", "shared_json", is_flag=True, help="Answer with one JSON document."),
     _shared("-q", "--quiet", "shared_quiet", is_flag=True, help="No notes, no progress; ids alone."),

@@ -150,8 +150,8 @@ def recollect() -> None:
     """Memory for AI agents: keep what was learned, and find it by meaning, words, time and context.
 
     The shared options may stand before or after the command. What they don't say comes from RECOLLECT_URL,
-    RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER or recollect.toml; see recollect config. Ids may be shortened to
-    their last characters. Times are in UTC.
+    RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER, RECOLLECT_QUICK or recollect.toml; see recollect config. Ids may
+    be shortened to their last characters. Times are in UTC.
 
     \b
     Example:

@@ -136,8 +136,9 @@ def namespaces(door: Door) -> None:
 def config(door: Door) -> None:
     """Show each setting, its value, and where it comes from.
 
-    An option wins over the environment (RECOLLECT_URL, RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER), that over
-    recollect.toml (the nearest from the working folder upwards, else your own), that over the default.
+    An option wins over the environment (RECOLLECT_URL, RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER,
+    RECOLLECT_QUICK), that over recollect.toml (the nearest from the working folder upwards, else your own),
+    that over the default.
 
     \b
     Example:
@@ -146,15 +147,20 @@ def config(door: Door) -> None:
     """
     from recollect import config as settings
 
-    loaded = settings.load(url=door.store, namespace=door.namespace, embedder=door.embedder)
+    loaded = settings.load(url=door.store, namespace=door.namespace, embedder=door.embedder, quick=door.quick)
+    values = {name: getattr(loaded, name) for name in settings.SETTINGS}
+    values["url"] = settings.without_password(loaded.url)
     origins = loaded.origins or {}
-    rows = [
-        (name, settings.without_password(getattr(loaded, name)), origins[name]) for name in settings.SETTINGS
-    ]
     door.answer(
-        {name: {"value": value, "origin": origin} for name, value, origin in rows},
-        render.table(("setting", "value", "from"), rows),
+        {name: {"value": value, "origin": origins[name]} for name, value in values.items()},
+        render.table(
+            ("setting", "value", "from"), [(name, _shown(values[name]), origins[name]) for name in values]
+        ),
     )
+
+
+def _shown(value: str | bool) -> str:
+    return value if isinstance(value, str) else str(value).lower()
 
 
 @command(config)
