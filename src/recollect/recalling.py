@@ -78,11 +78,11 @@ class Question:
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def likeness(self, opinion: Opinion | None) -> float | None:
-        """How much nearer it is than unrelated texts are; None where the model can't tell."""
+    def likeness(self, opinion: Opinion | None, among: int) -> float | None:
+        """How much nearer it is than the nearest of so many unrelated texts; None if the model can't tell."""
         if opinion is None or self.unrelated is None:
             return None
-        return (opinion.score - self.unrelated.mean) / self.unrelated.deviation
+        return (opinion.score - self.unrelated.nearest(among)) / self.unrelated.deviation
 
 
 def recall(
@@ -140,7 +140,7 @@ def _likelihood(
     signs = confidence.Signs(
         confidence.covered(question.keywords, loaded[best.candidate.key].memory),
         confidence.ahead([each.score for each in found], len(fused)) if rules.rereads else None,
-        question.likeness(best.semantic),
+        question.likeness(best.semantic, len(legs.semantic)),
     )
     return confidence.likelihood(signs)
 

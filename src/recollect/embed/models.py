@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -25,10 +26,14 @@ USUAL_WEIGHT = 0.6
 
 @dataclass(frozen=True)
 class Unrelated:
-    """The cosine of a question and the nearest of some hundred texts that have nothing to do with it."""
+    """The cosine of a question and a text that has nothing to do with it."""
 
     mean: float
     deviation: float
+
+    def nearest(self, number: int) -> float:
+        """What to expect of the nearest among so many such texts."""
+        return self.mean + 0.42 * self.deviation * math.log(max(1, number))
 
 
 @dataclass(frozen=True)

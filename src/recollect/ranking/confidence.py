@@ -13,7 +13,7 @@ COMPARED = 5
 """The best is compared with the hit in this place."""
 FEWEST = 20
 """Among fewer memories, the best is always far ahead: that says nothing."""
-STRONG, WEAK = 0.6, 0.2
+STRONG, WEAK = 0.6, 0.15
 """From which likelihood on an answer is strong, or at least weak."""
 
 
@@ -21,7 +21,8 @@ class Signs(NamedTuple):
     """What speaks for an answer; None for a sign that can't be read.
 
     `covered`: the share of the question's words that the best hit has. `ahead`: how far the best is above
-    the fifth. `likeness`: how much nearer it is than unrelated texts are, in standard deviations.
+    the fifth. `likeness`: how much nearer it is than the nearest of as many unrelated texts, in standard
+    deviations.
     """
 
     covered: float | None = None
@@ -29,16 +30,19 @@ class Signs(NamedTuple):
     likeness: float | None = None
 
 
-class _Sign(NamedTuple):
-    """How a sign moves the odds (their logarithm): by `slope` for each unit above what is `usual`."""
+class _Fit(NamedTuple):
+    """How signs move the odds (their logarithm): from `start`, by so much for each unit of a sign."""
 
-    usual: float
-    slope: float
+    start: float
+    covered: float
+    ahead: float
+    likeness: float
 
 
-_USUAL_ODDS = -0.34
-_WITH_LIKENESS = (_Sign(0.51, 2.3), _Sign(0.38, 3.8), _Sign(2.0, 0.27))
-_WITHOUT = (_Sign(0.51, 2.7), _Sign(0.38, 4.0), _Sign(0.0, 0.0))
+_MANY = _Fit(-3.5, 2.3, 3.8, 0.27)
+_MANY_BY_WORDS = _Fit(-3.2, 2.7, 4.0, 0.0)
+_FEW = _Fit(-4.0, 5.4, 0.0, 0.98)
+_FEW_BY_WORDS = _Fit(-2.7, 5.4, 0.0, 0.0)
 
 
 def likelihood(signs: Signs) -> float:
@@ -46,15 +50,17 @@ def likelihood(signs: Signs) -> float:
 
     Fitted on questions half of which could be answered; docs/quality.md has the figures.
 
-    >>> likelihood(Signs(covered=1.0, ahead=0.9)) > 0.9, likelihood(Signs(covered=0.2, ahead=0.1)) < 0.2
+    >>> likelihood(Signs(covered=1.0, ahead=0.9)) > 0.9, likelihood(Signs(covered=0.2, ahead=0.1)) < 0.15
     (True, True)
     """
-    known = _WITHOUT if signs.likeness is None else _WITH_LIKENESS
-    odds = _USUAL_ODDS + sum(
-        sign.slope * (value - sign.usual)
-        for value, sign in zip(signs, known, strict=True)
-        if value is not None
-    )
+    by_words = signs.likeness is None
+    if signs.ahead is None:
+        fit = _FEW_BY_WORDS if by_words else _FEW
+    else:
+        fit = _MANY_BY_WORDS if by_words else _MANY
+    covered = 0.5 if signs.covered is None else signs.covered
+    odds = fit.start + fit.covered * covered
+    odds += fit.ahead * (signs.ahead or 0.0) + fit.likeness * (signs.likeness or 0.0)
     return 1 / (1 + math.exp(-odds))
 
 
