@@ -19,6 +19,7 @@ from recollect.types import FUSIONS, MODES
 if TYPE_CHECKING:
     from recollect.evaluate.report import Report
     from recollect.evaluate.running import OpenStore, Result, Setting
+    from recollect.evaluate.sets import EvalSet
     from recollect.types import Progress
 
 DEFAULT_MODES = ("keyword", "semantic", "hybrid")
@@ -130,16 +131,20 @@ def _on_sets(
     from recollect import config
     from recollect.evaluate.filling import fingerprint
     from recollect.evaluate.reading import read
-    from recollect.evaluate.running import evaluate
+    from recollect.evaluate.running import evaluate, joined
     from recollect.evaluate.sets import sampled
 
     embedder = config.load(embedder=door.embedder).embedder
-    for whole in [sampled(read(path), how["sample"]) for path in paths]:
+
+    def measured(whole: EvalSet) -> Result:
         mark = fingerprint(whole.documents, embedder)
         with _place(how["url"], how["keep"], f"{whole.name}-{mark}.db") as place:
-            yield evaluate(
-                whole, settings, _opener(door, place), mark=mark, keep=not how["url"], progress=progress
-            )
+            store = _opener(door, place)
+            return evaluate(whole, settings, store, mark=mark, keep=not how["url"], progress=progress)
+
+    for whole in [sampled(read(path), how["sample"]) for path in paths]:
+        result = measured(whole)
+        yield joined(result, measured(whole.apart)) if whole.apart else result
 
 
 def _opener(door: Door, place: str) -> OpenStore:
