@@ -191,7 +191,7 @@ def test_the_page_stands_alone_and_shows_hostile_text_as_text(cli: Cli) -> None:
     page = (cli.folder / "page.html").read_text("utf-8")
     parsed = Tags(page)
     assert set(parsed.tags) == {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "span", "svg", "line",
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "p", "span", "svg", "line",
         "text", "g", "circle", "div", "table", "tr", "th", "td",
     } | ({"rect"} & set(parsed.tags))  # fmt: skip
     assert not any(name.startswith("on") or name in ("href", "src") for name, _ in parsed.attributes)

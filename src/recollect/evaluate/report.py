@@ -253,7 +253,11 @@ def tables(of: SetReport) -> Iterator[Table]:
     yield _levels(of)
     if of.unanswerable:
         aucs = (_estimate(each) if (each := summary.confidence.auc) else "–" for summary in of.settings)
-        yield Table("found against unanswerable by likelihood", ("measure", *names), (("AUC", *aucs),))
+        yield Table(
+            "likelihoods of found answers against those of unanswerable questions",
+            ("measure", *names),
+            (("AUC", *aucs),),
+        )
     if of.comparisons:
         yield _compared(of.comparisons)
         yield from map(_changes, of.comparisons)
@@ -289,7 +293,7 @@ def _level(level: Level, of: SetReport) -> tuple[str, str, str]:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part:,} ({part / whole:4.0%})" if whole else "–"
+    return f"{part:,} ({part / whole:.0%})" if whole else "–"
 
 
 def _compared(comparisons: Sequence[Comparison]) -> Table:
