@@ -275,12 +275,12 @@ def _levels(of: SetReport) -> Table:
     """How many questions got each level, and whether that was right."""
     shown = slice(None) if of.unanswerable else slice(-1)
     rows = tuple(
-        (summary.setting, level.level, *_level(level, of)[shown])
+        (f"{summary.setting}, {level.level}", *_level(level, of)[shown])
         for summary in of.settings
         for level in summary.confidence.levels
     )
-    headers: tuple[str, ...] = ("setting", "level", "questions", FOUND, "unanswerable")
-    return Table("questions by confidence", headers[shown], rows, left=2)
+    headers: tuple[str, ...] = ("confidence", "questions", FOUND, "unanswerable")
+    return Table("questions by confidence", headers[shown], rows)
 
 
 def _level(level: Level, of: SetReport) -> tuple[str, str, str]:
