@@ -129,11 +129,7 @@ def evaluate(
         if not keep:
             with open_store(Clock()) as memories:
                 filling.forget(memories, whole)
-    waiting = (
-        [f"documents without a vector, since the embedder failed: {filled.waiting:,}"]
-        if filled.waiting
-        else []
-    )
+    waiting = f"documents without a vector, since the embedder failed: {filled.waiting:,}"
     return Result(
         name=whole.name,
         documents=len(whole.documents),
@@ -141,7 +137,7 @@ def evaluate(
         embedder=filled.embedder,
         asks=tuple(asks),
         outcomes=tuple(outcomes),
-        notes=(*whole.notes, *waiting),
+        notes=(*whole.notes, waiting) if filled.waiting else whole.notes,
         filling_seconds=filling_seconds,
         reused=filled.reused,
         unanswerable=tuple(unanswerable),

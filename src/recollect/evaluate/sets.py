@@ -101,15 +101,10 @@ def assemble(
     left_out = len(asked) - len(answerable) - len(unanswerable)
     note = f"questions left out, since no document answers them: {left_out:,}"
     scopes = {document.scope for document in alone}
-    return EvalSet(
-        name,
-        known,
-        answerable,
-        {each.id: grades[each.id] for each in answerable},
-        (note,) if left_out else (),
-        tuple(each for each in unanswerable if each.scope not in scopes),
-        _alone(name, alone, [each for each in unanswerable if each.scope in scopes]),
-    )
+    relevant_of = {each.id: grades[each.id] for each in answerable}
+    among = tuple(each for each in unanswerable if each.scope not in scopes)
+    apart_set = _alone(name, alone, [each for each in unanswerable if each.scope in scopes])
+    return EvalSet(name, known, answerable, relevant_of, (note,) if left_out else (), among, apart_set)
 
 
 def _check(
