@@ -205,6 +205,8 @@ def test_longmemeval_s_unanswerable_questions_change_no_figure_and_are_kept_too(
     assert [each["timing"]["reused"] for each in (first, second)] == [False, True]
     kept = sorted(path.name.rpartition("-")[0] for path in (cli.folder / "stores").glob("*.db"))
     assert kept == ["set", "set-unanswerable"]
+    next((cli.folder / "stores").glob("set-unanswerable-*.db")).unlink()
+    assert not cli.json(*command)["sets"][0]["timing"]["reused"]
     assert first["asked"] == bare["asked"]
     assert [each["overall"] for each in first["settings"]] == [each["overall"] for each in bare["settings"]]
     assert [each["id"] for each in first["unanswerable"]] == ["q2_abs"]
