@@ -214,6 +214,16 @@ def test_longmemeval_s_unanswerable_questions_change_no_figure_and_are_kept_too(
     assert not any(cli.json("namespaces", "-s", "measured.db", code=0).values())
 
 
+def test_what_is_apart_does_not_stay_in_a_store_that_it_would_share(cli: Cli) -> None:
+    haystacks(cli.folder / "set.json", "q1", "q2_abs", "q3")
+    command = ("eval", "set.json", "--keep", "kept.db")
+    first, second = cli.json(*command), cli.json(*command)
+    assert without_timing(first) == without_timing(second)
+    held = {name for name, count in cli.json("namespaces", "-s", "kept.db").items() if count}
+    assert {name.rpartition(":")[2] for name in held} >= {"q1", "q3"}
+    assert not any("q2_abs" in name for name in held)
+
+
 def test_the_page_draws_the_curve_of_every_setting(cli: Cli) -> None:
     with_unanswerable(cli.folder / "small")
     found = cli.json("eval", "small", "--mode", "keyword", "--mode", "hybrid", "--html", "page.html")

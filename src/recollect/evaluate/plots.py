@@ -24,8 +24,8 @@ _TOP = 14
 _STEP, _GAP = 11, 9
 _HALF = 60
 _TALL = 180
-_CHARACTER, _BESIDE = 8, 10
-_LONGEST = 24
+_CHARACTER, _BESIDE = 7, 10
+_LONGEST = 26
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )

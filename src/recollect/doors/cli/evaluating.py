@@ -136,15 +136,16 @@ def _on_sets(
 
     embedder = config.load(embedder=door.embedder).embedder
 
-    def measured(whole: EvalSet) -> Result:
+    def measured(whole: EvalSet, *, keep: bool) -> Result:
         mark = fingerprint(whole.documents, embedder)
         with _place(how["url"], how["keep"], f"{whole.name}-{mark}.db") as place:
             store = _opener(door, place)
-            return evaluate(whole, settings, store, mark=mark, keep=not how["url"], progress=progress)
+            return evaluate(whole, settings, store, mark=mark, keep=keep, progress=progress)
 
     for whole in [sampled(read(path), how["sample"]) for path in paths]:
-        result = measured(whole)
-        yield joined(result, measured(whole.apart)) if whole.apart else result
+        result = measured(whole, keep=not how["url"])
+        keep_apart = not (how["url"] or _is_store(how["keep"]))
+        yield joined(result, measured(whole.apart, keep=keep_apart)) if whole.apart else result
 
 
 def _opener(door: Door, place: str) -> OpenStore:
@@ -159,11 +160,16 @@ def _place(url: str | None, keep: str | None, file: str) -> Iterator[str]:
     elif keep is None:
         with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder:
             yield str(Path(folder) / "memory.db")
-    elif "://" in keep or keep.endswith(".db") or Path(keep).is_file():
+    elif _is_store(keep):
         yield keep
     else:
         Path(keep).mkdir(parents=True, exist_ok=True)
         yield str(Path(keep) / file)
+
+
+def _is_store(keep: str | None) -> bool:
+    """Whether everything is kept in one store, where what is apart may not stay."""
+    return keep is not None and ("://" in keep or keep.endswith(".db") or Path(keep).is_file())
 
 
 def _lines(found: Report) -> Iterator[str]:
