@@ -22,7 +22,6 @@ from recollect.evaluate.report import report, tables
 from recollect.evaluate.running import Answer, Outcome, Result, Setting, evaluate, joined
 from recollect.evaluate.sets import EvalSet, sampled
 from recollect.memories import Memories
-from recollect.ranking import confidence
 from recollect.types import Confidence
 from tests.test_evaluate import at, longmemeval, small_set
 
@@ -186,17 +185,28 @@ def test_haystacks_apart_change_nothing_for_the_other_questions(tmp_path: Path) 
 # what is said of confidence
 
 
-def answer(likelihood: float, found: float | None = None) -> Answer:
+def answer(level: Confidence, likelihood: float, found: float | None = None) -> Answer:
     """To a question whose answer was found (1), was not (0), or does not exist (None)."""
     scores = {} if found is None else dict.fromkeys(metrics.MEASURES, found)
-    return Answer((), scores, confidence.level(likelihood), likelihood)
+    return Answer((), scores, level, likelihood)
 
 
 OUTCOME = Outcome(
     KEYWORD,
-    (answer(0.95, 1.0), answer(0.9, 1.0), answer(0.8, 0.0), answer(0.5, 1.0)),
+    (
+        answer("strong", 0.95, 1.0),
+        answer("strong", 0.9, 1.0),
+        answer("strong", 0.8, 0.0),
+        answer("weak", 0.5, 1.0),
+    ),
     1.0,
-    unanswerable=(answer(0.9), answer(0.4), answer(0.1), answer(0.0), answer(0.0)),
+    unanswerable=(
+        answer("strong", 0.9),
+        answer("weak", 0.4),
+        answer("none", 0.1),
+        answer("none", 0.0),
+        answer("none", 0.0),
+    ),
 )
 
 
@@ -232,7 +242,7 @@ def test_without_unanswerable_questions_there_are_levels_and_half_a_curve() -> N
     assert found.auc is None
     assert [level.answerable for level in found.levels] == [3, 1, 0]
     assert {point.misled for point in found.curve} == {None}
-    nothing = replace(OUTCOME, answers=(answer(0.9, 0.0),))
+    nothing = replace(OUTCOME, answers=(answer("strong", 0.9, 0.0),))
     assert abstaining.sureness(nothing).auc is None
 
 
