@@ -14,6 +14,7 @@ import pytest
 from recollect.doors.cli import evaluating, progress, render
 from tests.test_cli import Cli
 from tests.test_evaluate import LOCOMO, TEXTS, small_set, write_set
+from tests.test_evaluate_confidence import haystacks, with_unanswerable
 
 HOSTILE = "</title><script>alert(1)</script> \" ' & \x1b[31m\u202e <img src=x onerror=alert(2)>"
 
@@ -158,10 +159,87 @@ def test_ones_own_store_is_probed(cli: Cli) -> None:
         "words",
     }
     assert found["settings"][0]["overall"]["measures"]["any@5"]["value"] > 0.8
+    sure = found["settings"][0]["confidence"]
+    assert sum(level["answerable"] for level in sure["levels"]) == found["questions"]
+    assert (sure["auc"], found["unanswerable"]) == (None, [])
     one = cli.json("eval", "--own", "--sample", "1", "--mode", "keyword")["sets"][0]
     assert one["notes"] == ["memories that probes were made of: 1"]
     assert cli.out("export") == before
     assert "default: " in cli.out("eval", "--own")
+
+
+# confidence
+
+
+def test_it_says_how_sure_recalls_were_and_whether_rightly(cli: Cli) -> None:
+    with_unanswerable(cli.folder / "small")
+    printed = cli.out("eval", "small", "--mode", "keyword")
+    assert printed.startswith("small: 3 questions and 3 without an answer, 4 documents in 2 scopes; ")
+    assert re.search(r"^confidence +questions +any@5 +unanswerable\nkeyword, strong ", printed, re.MULTILINE)
+    assert re.search(r"^AUC +\d\.\d{3} \[\d\.\d{3} \d\.\d{3}\]$", printed, re.MULTILINE)
+    found = cli.json("eval", "small", "--mode", "keyword")["sets"][0]
+    sure = found["settings"][0]["confidence"]
+    assert [level["level"] for level in sure["levels"]] == ["strong", "weak", "none"]
+    assert sum(level["answerable"] for level in sure["levels"]) == found["questions"] == 3
+    assert sum(level["unanswerable"] for level in sure["levels"]) == len(found["unanswerable"]) == 3
+    assert sure["auc"].keys() == {"value", "low", "high"}
+    assert len(sure["curve"]) == 21
+    assert sure["curve"][0] == {"threshold": 0.0, "answered": 1.0, "found": 1.0, "misled": 1.0}
+
+
+def test_without_unanswerable_questions_nothing_is_said_of_them(cli: Cli) -> None:
+    small_set(cli.folder / "small")
+    printed = cli.out("eval", "small", "--mode", "keyword", "--html", "page.html")
+    assert "\nkeyword, strong " in printed
+    assert "AUC" not in printed and "unanswerable" not in printed
+    assert "unanswerable" not in (cli.folder / "page.html").read_text("utf-8")
+
+
+def test_longmemeval_s_unanswerable_questions_change_no_figure_and_are_kept_too(cli: Cli) -> None:
+    haystacks(cli.folder / "set.json", "q1", "q3")
+    bare = cli.json("eval", "set.json")["sets"][0]
+    haystacks(cli.folder / "set.json", "q1", "q2_abs", "q3")
+    command = ("eval", "set.json", "--keep", "stores")
+    first, second = (cli.json(*command)["sets"][0] for _ in range(2))
+    assert without_timing(first) == without_timing(second)
+    assert [each["timing"]["reused"] for each in (first, second)] == [False, True]
+    kept = sorted(path.name.rpartition("-")[0] for path in (cli.folder / "stores").glob("*.db"))
+    assert kept == ["set", "set-unanswerable"]
+    next((cli.folder / "stores").glob("set-unanswerable-*.db")).unlink()
+    assert not cli.json(*command)["sets"][0]["timing"]["reused"]
+    assert first["asked"] == bare["asked"]
+    assert [each["overall"] for each in first["settings"]] == [each["overall"] for each in bare["settings"]]
+    assert [each["id"] for each in first["unanswerable"]] == ["q2_abs"]
+    assert cli.json("eval", "set.json", "--url", "measured.db")["sets"][0]["asked"] == bare["asked"]
+    assert not any(cli.json("namespaces", "-s", "measured.db", code=0).values())
+
+
+def test_what_is_apart_does_not_stay_in_a_store_that_it_would_share(cli: Cli) -> None:
+    haystacks(cli.folder / "set.json", "q1", "q2_abs", "q3")
+    command = ("eval", "set.json", "--keep", "kept.db")
+    first, second = cli.json(*command), cli.json(*command)
+    assert without_timing(first) == without_timing(second)
+    held = {name for name, count in cli.json("namespaces", "-s", "kept.db").items() if count}
+    assert {name.rpartition(":")[2] for name in held} >= {"q1", "q3"}
+    assert not any("q2_abs" in name for name in held)
+
+
+def test_the_page_draws_the_curve_of_every_setting(cli: Cli) -> None:
+    with_unanswerable(cli.folder / "small")
+    found = cli.json("eval", "small", "--mode", "keyword", "--mode", "hybrid", "--html", "page.html")
+    page = (cli.folder / "page.html").read_text("utf-8")
+    drawings = re.findall(r'<svg[^>]*aria-label="small: confidence of (\w+)">(.*?)</svg>', page)
+    assert [name for name, _ in drawings] == ["keyword", "hybrid"]
+    for summary, (_, drawing) in zip(found["sets"][0]["settings"], drawings, strict=True):
+        told = re.findall(r"<title>(.*?), from ([\d.]+) on: ([\d.]+)</title>", drawing)
+        names = {"answered": "answered", "any@5 of these": "found", "unanswerable, yet answered": "misled"}
+        assert told == [
+            (label, f"{point['threshold']:.2f}", f"{point[name]:.3f}")
+            for label, name in names.items()
+            for point in summary["confidence"]["curve"]
+            if point[name] is not None
+        ]
+    assert "unanswerable, yet answered</span>" in page
 
 
 # the page
@@ -191,7 +269,7 @@ def test_the_page_stands_alone_and_shows_hostile_text_as_text(cli: Cli) -> None:
     page = (cli.folder / "page.html").read_text("utf-8")
     parsed = Tags(page)
     assert set(parsed.tags) == {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "span", "svg", "line",
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "p", "span", "svg", "line",
         "text", "g", "circle", "div", "table", "tr", "th", "td",
     } | ({"rect"} & set(parsed.tags))  # fmt: skip
     assert not any(name.startswith("on") or name in ("href", "src") for name, _ in parsed.attributes)
@@ -213,6 +291,9 @@ def test_the_page_shows_wins_and_losses_as_bars(cli: Cli) -> None:
     assert page.count('class="win"') == sum(change["after"] > change["before"] for change in changes)
     assert page.count('class="loss"') == sum(change["after"] < change["before"] for change in changes)
     assert changes
+    command = ("eval", "set", "--mode", "auto", "--embedder", "none", "--against", "keyword")
+    cli.out(*command, "--html", "page.html")
+    assert "Every question is answered equally well." in (cli.folder / "page.html").read_text("utf-8")
 
 
 def test_hostile_text_does_nothing_to_a_terminal(cli: Cli) -> None:

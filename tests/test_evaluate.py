@@ -158,6 +158,7 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
         ("corpus.jsonl", '{"id": "a1", "text": "b"}', r"line 5: the id 'a1' came before"),
         ("corpus.jsonl", '{"id": "b", "text": "b", "timestamp": "soon"}', r"line 5: 'soon'"),
         ("queries.jsonl", '{"id": "q9", "text": 3}', r"queries\.jsonl, line 5: Its text must be a string"),
+        ("queries.jsonl", '{"id": "q9", "text": "a", "answerable": 0}', r"line 5: Its answerable is 0"),
         ("queries.jsonl", "\ud800", r"queries\.jsonl, line 5: it is not UTF-8"),
         ("qrels.tsv", "q1 a1 1", r"qrels\.tsv, line 8: it must have three fields"),
         ("qrels.tsv", "q1\ta1\tvery", r"line 8: the relevance 'very' is not a whole number"),
@@ -202,6 +203,10 @@ def test_a_set_that_can_t_be_measured_with_is_refused(tmp_path: Path) -> None:
             '[{"sample_id": "a", "conversation": {"session_1": [], "session_1_date_time": "soon"}}]',
             "sample 1: 'soon' is not a time",
         ),
+        (
+            '[{"sample_id": "a", "conversation": {}, "qa": [{"question": "Why?", "category": 6}]}]',
+            "sample 1: question 0 has the category 6",
+        ),
         ('[{"haystack_sessions": []}]', "sample 1: it is not as it should be"),
     ],
 )
@@ -217,6 +222,7 @@ LOCOMO = [
         "sample_id": "conv-1",
         "conversation": {
             "speaker_a": "Ana",
+            "speaker_b": "Ben",
             "session_10_date_time": "9:05 am on 1 June, 2023",
             "session_10": [{"speaker": "Ana", "dia_id": "D10:1", "text": "I moved to Lisbon"}],
             "session_2_date_time": "1:56 pm on 8 May, 2023",
@@ -235,7 +241,19 @@ LOCOMO = [
                 "category": 1,
             },
             {"question": "Why?", "answer": "?", "evidence": [], "category": 3},
-            {"question": "Who moved to Rome?", "evidence": ["D10:1"], "category": 5},
+            {
+                "question": "Why did Ben move to Lisbon?",
+                "evidence": ["D10:1"],
+                "category": 5,
+                "adversarial_answer": "for the sea",
+            },
+            {
+                "question": "Did Ben buy the dog?",
+                "answer": "No",
+                "evidence": ["D2:2"],
+                "category": 5,
+                "adversarial_answer": "Yes",
+            },
         ],
     }
 ]
@@ -258,11 +276,13 @@ def test_locomo_is_read_as_it_was_published(tmp_path: Path) -> None:
         ("conv-1:q0", "single-hop"),
         ("conv-1:q1", "multi-hop"),
     ]
+    assert found.relevance.keys() == {"conv-1:q0", "conv-1:q1"}
     assert found.relevance["conv-1:q1"] == {"conv-1:D2:1": 1, "conv-1:D2:2": 1}
-    assert found.notes == (
-        "questions left out, since they have no answer: 1",
-        "questions left out, since no document answers them: 1",
-    )
+    assert [(each.id, each.scope, each.category) for each in found.unanswerable] == [
+        ("conv-1:q3", "conv-1", "adversarial"),
+        ("conv-1:q4", "conv-1", "adversarial"),
+    ]
+    assert found.notes == ("questions left out, since no document answers them: 1",)
 
 
 def longmemeval(**changes: Any) -> dict[str, Any]:

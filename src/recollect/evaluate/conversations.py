@@ -17,8 +17,15 @@ from recollect.errors import InvalidInput
 from recollect.evaluate.sets import Document, EvalSet, Question, assemble
 from recollect.times import moment
 
-LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
-"""By number. The fifth is adversarial: what it asks was never said, so there is nothing to find."""
+ADVERSARIAL = 5
+"""The number of LoCoMo's questions that ask what was never said: their evidence is where the like was."""
+LOCOMO_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    ADVERSARIAL: "adversarial",
+}
 UNANSWERABLE = "_abs"
 """How the ids of LongMemEval's questions end when there is nothing to find."""
 
@@ -46,7 +53,7 @@ class _Gathered(ABC):
         self.documents: list[Document] = []
         self.questions: list[Question] = []
         self.relevance: dict[str, dict[str, int]] = {}
-        self.unanswerable = 0
+        self.apart: list[Document] = []
 
     @abstractmethod
     def add(self, sample: Mapping[str, Any]) -> None:
@@ -63,9 +70,9 @@ def _read(gathered: _Gathered, samples: list[Any], path: Path) -> EvalSet:
             raise InvalidInput(
                 f"{path}, sample {number:,}: it is not as it should be ({type(error).__name__}: {error})."
             ) from error
-    note = f"questions left out, since they have no answer: {gathered.unanswerable:,}"
-    notes = [note] if gathered.unanswerable else []
-    return assemble(path.stem, gathered.documents, gathered.questions, gathered.relevance, notes)
+    return assemble(
+        path.stem, gathered.documents, gathered.questions, gathered.relevance, apart=gathered.apart
+    )
 
 
 class _Locomo(_Gathered):
@@ -79,13 +86,18 @@ class _Locomo(_Gathered):
         for number, asked in enumerate(sample["qa"]):
             category = int(asked["category"])
             if category not in LOCOMO_CATEGORIES:
-                self.unanswerable += 1
-                continue
-            id = f"{scope}:q{number}"
-            question = Question(id, str(asked["question"]), scope=scope, category=LOCOMO_CATEGORIES[category])
+                raise InvalidInput(f"question {number} has the category {category}, which LoCoMo has not.")
+            question = Question(
+                f"{scope}:q{number}",
+                str(asked["question"]),
+                scope=scope,
+                category=LOCOMO_CATEGORIES[category],
+                answerable=category != ADVERSARIAL,
+            )
             self.questions.append(question)
-            named = {f"{scope}:{place}" for place in evidence(asked.get("evidence") or [])}
-            self.relevance[id] = dict.fromkeys(sorted(named & known), 1)
+            if question.answerable:
+                named = {f"{scope}:{place}" for place in evidence(asked.get("evidence") or [])}
+                self.relevance[question.id] = dict.fromkeys(sorted(named & known), 1)
 
 
 def _locomo_turns(conversation: Mapping[str, Any], scope: str) -> Iterator[Document]:
@@ -131,24 +143,16 @@ class _LongMemEval(_Gathered):
 
     def add(self, sample: Mapping[str, Any]) -> None:
         id = str(sample["question_id"])
-        if id.endswith(UNANSWERABLE):
-            self.unanswerable += 1
-            return
-        sessions = sample["haystack_sessions"]
-        names = sample["haystack_session_ids"]
-        dates = sample["haystack_dates"]
-        if not len(sessions) == len(names) == len(dates):
-            raise InvalidInput(f"question {id!r} has not as many dates and ids as sessions.")
-        marked: list[str] = []
-        answering: list[str] = []
-        for number, (turns, name, date) in enumerate(zip(sessions, names, dates, strict=True)):
-            for place, turn in enumerate(turns):
-                if not str(turn["content"]).strip():
-                    continue
-                document = _turn(f"{id}:{number}:{place}", turn, id, str(name), date)
-                self.documents.append(document)
-                marked += [document.id] if turn.get("has_answer") else []
-                answering += [document.id] if name in sample["answer_session_ids"] else []
+        answerable = not id.endswith(UNANSWERABLE)
+        turns = list(self._turns(sample, id))
+        found = [turn for turn, _, _ in turns]
+        if answerable:
+            self.documents += found
+            marked = [turn.id for turn, is_marked, _ in turns if is_marked]
+            answering = [turn.id for turn, _, is_answering in turns if is_answering]
+            self.relevance[id] = dict.fromkeys(marked or answering, 1)
+        else:
+            self.apart += found
         self.questions.append(
             Question(
                 id,
@@ -156,9 +160,24 @@ class _LongMemEval(_Gathered):
                 scope=id,
                 category=str(sample.get("question_type") or ""),
                 asked_at=_longmemeval_time(sample.get("question_date")),
+                answerable=answerable,
             )
         )
-        self.relevance[id] = dict.fromkeys(marked or answering, 1)
+
+    @staticmethod
+    def _turns(sample: Mapping[str, Any], id: str) -> Iterator[tuple[Document, bool, bool]]:
+        """Every turn, whether it is marked, and whether its session is one that answers."""
+        sessions = sample["haystack_sessions"]
+        names = sample["haystack_session_ids"]
+        dates = sample["haystack_dates"]
+        if not len(sessions) == len(names) == len(dates):
+            raise InvalidInput(f"question {id!r} has not as many dates and ids as sessions.")
+        for number, (turns, name, date) in enumerate(zip(sessions, names, dates, strict=True)):
+            for place, turn in enumerate(turns):
+                if not str(turn["content"]).strip():
+                    continue
+                document = _turn(f"{id}:{number}:{place}", turn, id, str(name), date)
+                yield document, bool(turn.get("has_answer")), name in sample["answer_session_ids"]
 
 
 def _turn(id: str, turn: Mapping[str, Any], scope: str, session: str, date: str) -> Document:

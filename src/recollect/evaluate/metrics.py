@@ -147,3 +147,32 @@ def difference(ours: Sequence[float], theirs: Sequence[float], seed: int = SEED)
     """
     rows = [{"difference": ours_ - theirs_} for ours_, theirs_ in zip(ours, theirs, strict=True)]
     return estimates(rows, seed)["difference"]
+
+
+def auc(higher: Sequence[float], lower: Sequence[float], seed: int = SEED) -> Estimate | None:
+    """How likely one of the first is above one of the second (a tie counts half), with its interval.
+
+    Both are resampled, each by itself. None where one of them is empty: there is nothing to compare.
+
+    >>> auc([0.9, 0.8, 0.4], [0.4, 0.1]).value
+    0.9166666666666666
+    """
+    import numpy as np
+
+    if not higher or not lower:
+        return None
+    above, below = np.array(higher, np.float64), np.sort(np.array(lower, np.float64))
+    chance = np.random.default_rng(seed)
+    drawn = [
+        _auc(chance.choice(above, len(above)), np.sort(chance.choice(below, len(below))))
+        for _ in range(RESAMPLES)
+    ]
+    tail = 50 * (1 - CONFIDENCE)
+    low, high = np.percentile(drawn, [tail, 100 - tail])
+    return Estimate(_auc(above, below), float(low), float(high))
+
+
+def _auc(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
+    """With the second in order."""
+    beaten = below.searchsorted(above, "left") + below.searchsorted(above, "right")
+    return float(beaten.mean() / 2 / len(below))

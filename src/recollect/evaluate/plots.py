@@ -6,14 +6,26 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from unicodedata import east_asian_width
 
 from recollect.evaluate.metrics import Estimate
 
-COLOURS = ("#2f74c0", "#d9822b", "#2a9d74", "#b5509c", "#8f7a1f", "#6f63e0", "#c0483f", "#5b7d8c")
+COLOURS = ("#2f74c0", "#cc7722", "#2a9d74", "#b5509c", "#8f7a1f", "#6f63e0", "#c0483f", "#5b7d8c")
 """One for each setting, legible on white and on black; the order in a row says the same."""
-_WIDTH, _LEFT, _RIGHT, _TOP = 720, 130, 20, 14
+STYLE = """
+.plot { display: block; box-sizing: border-box; max-width: 45rem; padding-right: 20px; overflow: visible;
+  font-size: 12px; margin: .5rem 0 1rem; }
+.plot text { fill: CanvasText; } .grid, .axis { stroke: #8886; stroke-width: 1; }
+.win { fill: #2a9d74; } .loss { fill: #c0483f; }
+"""
+"""What a page with plots needs among its styles."""
+_TOP = 14
 _STEP, _GAP = 11, 9
 _HALF = 60
+_TALL = 180
+_CHARACTER, _BESIDE = 7, 10
+_LONGEST = 26
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -25,6 +37,19 @@ class Row:
 
     label: str
     estimates: Sequence[Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a plot: its name, its colour, and for each x between 0 and 1 the y, where there is one.
+
+    That its dots are `hollow` tells it from another without colours.
+    """
+
+    label: str
+    colour: str
+    points: Sequence[tuple[float, float | None]]
+    hollow: bool = False
 
 
 def escaped(text: object) -> str:
@@ -48,37 +73,53 @@ def intervals(title: str, names: Sequence[str], rows: Sequence[Row]) -> str:
     parts = [*_scale(bottom)]
     for number, row in enumerate(rows):
         top = _TOP + tall * number
-        parts.append(_label(_LEFT - 10, top + tall / 2, row.label, "end"))
+        parts.append(_left(top + tall / 2, row.label))
         for place, (name, estimate) in enumerate(zip(names, row.estimates, strict=True)):
             y = top + _GAP / 2 + _STEP * (place + 0.5)
             parts.append(_interval(y, estimate, colour(place), f"{row.label}, {name}"))
-    return _svg(title, bottom + 24, parts)
+    return _svg(title, bottom + 24, parts, [row.label for row in rows])
+
+
+def lines(title: str, across: str, drawn: Sequence[Line]) -> str:
+    """Lines between 0 and 1 in both directions; `across` says what goes from left to right."""
+    bottom = _TOP + _TALL
+    parts = [*_scale(bottom)]
+    ticks = [f"{tenth / 10:.1f}" for tenth in range(0, 11, 2)]
+    for tick in ticks:
+        parts += [_line("0%", _y(float(tick)), "100%", _y(float(tick)), "grid"), _left(_y(float(tick)), tick)]
+    parts.append(_label("50%", bottom + 30, across, "middle"))
+    parts += map(_drawn, drawn)
+    return _svg(title, bottom + 42, parts, ticks)
 
 
 def differences(title: str, values: Sequence[float]) -> str:
     """How much better or worse each question is answered, the greatest win first: one thin bar for each."""
     middle = _TOP + _HALF
-    wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(values))
-    parts = [_line(_LEFT, middle, _WIDTH - _RIGHT, middle, "axis")]
-    for text, y in (("+1", _TOP), ("0", middle), ("−1", middle + _HALF)):
-        parts.append(_label(_LEFT - 10, y, text, "end"))
+    wide = 1 / max(1, len(values))
+    ticks = {"+1": _TOP, "0": middle, "−1": middle + _HALF}
+    parts = [_line("0%", middle, "100%", middle, "axis"), *(_left(y, text) for text, y in ticks.items())]
     parts += [
-        _bar(_LEFT + number * wide, middle, wide, value)
+        _bar(number * wide, middle, wide, value)
         for number, value in enumerate(sorted(values, reverse=True))
         if value
     ]
-    return _svg(title, middle + _HALF + 14, parts)
+    return _svg(title, middle + _HALF + 14, parts, list(ticks))
 
 
-def _bar(x: float, middle: float, wide: float, value: float) -> str:
+def _bar(start: float, middle: float, wide: float, value: float) -> str:
     tall = abs(value) * _HALF
     kind, top = ("win", middle - tall) if value > 0 else ("loss", middle)
-    size = f'width="{max(wide, 0.4):.2f}" height="{tall:.2f}"'
-    return f'<rect class="{kind}" x="{x:.2f}" y="{top:.2f}" {size}/>'
+    size = f'width="{100 * max(wide, 0.0007):.3f}%" height="{tall:.2f}"'
+    return f'<rect class="{kind}" x="{100 * start:.3f}%" y="{top:.2f}" {size}/>'
 
 
-def _x(value: float) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * min(1.0, max(0.0, value))
+def _x(value: float) -> str:
+    """In parts of what is there, so that a plot fits every window and its text stays as large as it is."""
+    return f"{100 * min(1.0, max(0.0, value)):.2f}%"
+
+
+def _y(value: float) -> float:
+    return _TOP + _TALL * (1 - min(1.0, max(0.0, value)))
 
 
 def _scale(bottom: float) -> Iterator[str]:
@@ -92,23 +133,52 @@ def _interval(y: float, estimate: Estimate, shade: str, what: str) -> str:
     told = f"{what}: {estimate.value:.3f} [{estimate.low:.3f} {estimate.high:.3f}]"
     return (
         f'<g stroke="{shade}" fill="{shade}"><title>{escaped(told)}</title>'
-        f'<line stroke-width="2" x1="{_x(estimate.low):.1f}" y1="{y:.1f}" '
-        f'x2="{_x(estimate.high):.1f}" y2="{y:.1f}"/>'
-        f'<circle cx="{_x(estimate.value):.1f}" cy="{y:.1f}" r="3.5"/></g>'
+        f'<line stroke-width="2" x1="{_x(estimate.low)}" y1="{y:.1f}" '
+        f'x2="{_x(estimate.high)}" y2="{y:.1f}"/>'
+        f'<circle cx="{_x(estimate.value)}" cy="{y:.1f}" r="3.5"/></g>'
     )
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+def _drawn(line: Line) -> str:
+    known = [(x, y) for x, y in line.points if y is not None]
+    between = "".join(
+        f'<line x1="{_x(x)}" y1="{_y(y):.1f}" x2="{_x(next_x)}" y2="{_y(next_y):.1f}"/>'
+        for (x, y), (next_x, next_y) in pairwise(known)
+    )
+    dots = "".join(
+        f'<circle cx="{_x(x)}" cy="{_y(y):.1f}" r="3">'
+        f"<title>{escaped(f'{line.label}, from {x:.2f} on: {y:.3f}')}</title></circle>"
+        for x, y in known
+    )
+    fill = "Canvas" if line.hollow else line.colour
+    return f'<g stroke="{line.colour}" stroke-width="2" style="fill: {fill}">{between}{dots}</g>'
 
 
-def _label(x: float, y: float, text: str, anchor: str) -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" dominant-baseline="middle"'
-    return f"<text {place}>{escaped(text)}</text>"
+def _line(x1: str, y1: float, x2: str, y2: float, kind: str) -> str:
+    return f'<line class="{kind}" x1="{x1}" y1="{y1:.1f}" x2="{x2}" y2="{y2:.1f}"/>'
 
 
-def _svg(title: str, height: float, parts: Sequence[str]) -> str:
+def _left(y: float, text: str) -> str:
+    """A text beside the plot; a long one is cut, and whole in what a pointer shows."""
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return _label(f"-{_BESIDE}", y, short, "end", text if short != text else "")
+
+
+def _label(x: str, y: float, text: str, anchor: str, whole: str = "") -> str:
+    place = f'x="{x}" y="{y:.1f}" text-anchor="{anchor}" dominant-baseline="middle"'
+    told = f"<title>{escaped(whole)}</title>" if whole else ""
+    return f"<text {place}>{escaped(text)}{told}</text>"
+
+
+def _svg(title: str, height: float, parts: Sequence[str], beside: Sequence[str]) -> str:
+    """What is `beside` stands in the padding, which is as wide as the longest of it."""
+    left = _BESIDE + 4 + _CHARACTER * max(map(_width, beside), default=0)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" role="img" '
+        f'<svg class="plot" width="100%" height="{height:.0f}" style="padding-left: {left}px" role="img" '
         f'aria-label="{escaped(title)}">{"".join(parts)}</svg>'
     )
+
+
+def _width(text: str) -> int:
+    """In characters; those of Chinese, Japanese and Korean are twice as wide."""
+    return sum(1 + (east_asian_width(each) in "WF") for each in text[:_LONGEST])

@@ -106,7 +106,15 @@ def _question(record: Mapping[str, Any]) -> Question:
         scope=_optional_label(record, "scope") or "",
         category=_optional_label(record, "category") or "",
         asked_at=_time(record),
+        answerable=_answerable(record),
     )
+
+
+def _answerable(record: Mapping[str, Any]) -> bool:
+    given = record.get("answerable")
+    if not isinstance(given, bool | None):
+        raise InvalidInput(f"Its answerable is {given!r}: it must be true or false.")
+    return given is not False
 
 
 def _label(record: Mapping[str, Any], field: str) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recollect import __version__
-from recollect.evaluate import metrics
+from recollect.evaluate import abstaining, metrics
+from recollect.evaluate.abstaining import FOUND, Level, Sureness
 from recollect.evaluate.metrics import MAIN_MEASURE, MEASURES, Estimate
-from recollect.evaluate.running import Outcome, Result, Setting
+from recollect.evaluate.running import Answer, Ask, Outcome, Result, Setting
 
 SHOWN_CHANGES = 5
 """How many of the greatest wins, and of the greatest losses, people are shown."""
@@ -44,6 +45,7 @@ class Summary:
     fusion: str
     overall: Group
     categories: tuple[Group, ...]
+    confidence: Sureness
     remarks: Mapping[str, int]
     timing: Speed
 
@@ -82,18 +84,22 @@ class Filling:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: the memories that answer it with their grades, and what each setting gave, best first."""
+    """One question: the memories that answer it with their grades, and what each setting gave, best first.
+
+    `likelihood` is how likely each setting took it to be that an answer is among the first five.
+    """
 
     id: str
     text: str
     category: str
     relevant: Mapping[str, int]
     ranked: Mapping[str, tuple[str, ...]]
+    likelihood: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class SetReport:
-    """Everything about one set."""
+    """Everything about one set; the questions that nothing answers are in `unanswerable` and nowhere else."""
 
     name: str
     documents: int
@@ -104,6 +110,7 @@ class SetReport:
     settings: tuple[Summary, ...]
     comparisons: tuple[Comparison, ...]
     asked: tuple[Asked, ...]
+    unanswerable: tuple[Asked, ...]
     timing: Filling
 
 
@@ -147,7 +154,10 @@ def _of_set(result: Result, against: Setting | None) -> SetReport:
         comparisons=tuple(
             _comparison(result, outcome, base) for outcome in result.outcomes if base and outcome is not base
         ),
-        asked=tuple(_asked(result)),
+        asked=_asked(result.asks, {each.setting.name: each.answers for each in result.outcomes}),
+        unanswerable=_asked(
+            result.unanswerable, {each.setting.name: each.unanswerable for each in result.outcomes}
+        ),
         timing=Filling(result.filling_seconds, result.reused),
     )
 
@@ -164,6 +174,7 @@ def _summary(result: Result, outcome: Outcome) -> Summary:
         fusion=outcome.setting.fusion,
         overall=Group("", len(rows), metrics.estimates(rows)),
         categories=tuple(groups) if len(by_category) > 1 else (),
+        confidence=abstaining.sureness(outcome),
         remarks=outcome.remarks,
         timing=Speed(outcome.seconds, len(rows) / outcome.seconds if outcome.seconds else 0.0),
     )
@@ -189,10 +200,18 @@ def _comparison(result: Result, outcome: Outcome, base: Outcome) -> Comparison:
     )
 
 
-def _asked(result: Result) -> Iterator[Asked]:
-    for number, ask in enumerate(result.asks):
-        ranked = {outcome.setting.name: outcome.answers[number].ranked for outcome in result.outcomes}
-        yield Asked(ask.question.id, ask.question.text, ask.question.category, ask.grades, ranked)
+def _asked(asks: Sequence[Ask], answers: Mapping[str, Sequence[Answer]]) -> tuple[Asked, ...]:
+    return tuple(
+        Asked(
+            ask.question.id,
+            ask.question.text,
+            ask.question.category,
+            ask.grades,
+            {name: given[number].ranked for name, given in answers.items()},
+            {name: given[number].likelihood for name, given in answers.items()},
+        )
+        for number, ask in enumerate(asks)
+    )
 
 
 # for people
@@ -202,15 +221,16 @@ def headline(of: SetReport) -> str:
     """What was measured, on one line."""
     scopes = f" in {of.scopes:,} scopes" if of.scopes > 1 else ""
     filled = "filled before" if of.timing.reused else f"filled in {of.timing.seconds:.1f} s"
+    more = f" and {len(of.unanswerable):,} without an answer" if of.unanswerable else ""
     parts = [
-        f"{of.questions:,} questions, {of.documents:,} documents{scopes}",
+        f"{of.questions:,} questions{more}, {of.documents:,} documents{scopes}",
         f"embedder {of.embedder or 'none'}",
     ]
     return f"{of.name}: {'; '.join([*parts, filled] if of.timing.seconds else parts)}"
 
 
 def tables(of: SetReport) -> Iterator[Table]:
-    """The measures of every setting, the main ones by category, and wins and losses.
+    """The measures of every setting, the main ones by category, confidence, and wins and losses.
 
     Where every question has one answer, all@k says nothing that any@k does not.
     """
@@ -230,6 +250,14 @@ def tables(of: SetReport) -> Iterator[Table]:
             for row in zip(*groups, strict=True)
         )
         yield Table(f"{measure} by category", ("category", "questions", *names), by_category)
+    yield _levels(of)
+    if of.unanswerable:
+        aucs = (_estimate(each) if (each := summary.confidence.auc) else "–" for summary in of.settings)
+        yield Table(
+            "likelihoods of found answers against those of unanswerable questions",
+            ("measure", *names),
+            (("AUC", *aucs),),
+        )
     if of.comparisons:
         yield _compared(of.comparisons)
         yield from map(_changes, of.comparisons)
@@ -241,6 +269,31 @@ def remarks(of: SetReport) -> Iterator[str]:
     for summary in of.settings:
         for remark, times in summary.remarks.items():
             yield f"{summary.setting}: {remark} ({times:,} of {of.questions:,} questions)"
+
+
+def _levels(of: SetReport) -> Table:
+    """How many questions got each level, and whether that was right."""
+    shown = slice(None) if of.unanswerable else slice(-1)
+    rows = tuple(
+        (f"{summary.setting}, {level.level}", *_level(level, of)[shown])
+        for summary in of.settings
+        for level in summary.confidence.levels
+    )
+    headers: tuple[str, ...] = ("confidence", "questions", FOUND, "unanswerable")
+    return Table("questions by confidence", headers[shown], rows)
+
+
+def _level(level: Level, of: SetReport) -> tuple[str, str, str]:
+    found = level.measures.get(FOUND)
+    return (
+        _share(level.answerable, of.questions),
+        _estimate(found) if found else "–",
+        _share(level.unanswerable, len(of.unanswerable)),
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.0%})" if whole else "–"
 
 
 def _compared(comparisons: Sequence[Comparison]) -> Table:

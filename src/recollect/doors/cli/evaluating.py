@@ -19,6 +19,7 @@ from recollect.types import FUSIONS, MODES
 if TYPE_CHECKING:
     from recollect.evaluate.report import Report
     from recollect.evaluate.running import OpenStore, Result, Setting
+    from recollect.evaluate.sets import EvalSet
     from recollect.types import Progress
 
 DEFAULT_MODES = ("keyword", "semantic", "hybrid")
@@ -130,16 +131,21 @@ def _on_sets(
     from recollect import config
     from recollect.evaluate.filling import fingerprint
     from recollect.evaluate.reading import read
-    from recollect.evaluate.running import evaluate
+    from recollect.evaluate.running import evaluate, joined
     from recollect.evaluate.sets import sampled
 
     embedder = config.load(embedder=door.embedder).embedder
-    for whole in [sampled(read(path), how["sample"]) for path in paths]:
+
+    def measured(whole: EvalSet, *, keep: bool) -> Result:
         mark = fingerprint(whole.documents, embedder)
         with _place(how["url"], how["keep"], f"{whole.name}-{mark}.db") as place:
-            yield evaluate(
-                whole, settings, _opener(door, place), mark=mark, keep=not how["url"], progress=progress
-            )
+            store = _opener(door, place)
+            return evaluate(whole, settings, store, mark=mark, keep=keep, progress=progress)
+
+    for whole in [sampled(read(path), how["sample"]) for path in paths]:
+        result = measured(whole, keep=not how["url"])
+        keep_apart = not (how["url"] or _is_store(how["keep"]))
+        yield joined(result, measured(whole.apart, keep=keep_apart)) if whole.apart else result
 
 
 def _opener(door: Door, place: str) -> OpenStore:
@@ -154,11 +160,16 @@ def _place(url: str | None, keep: str | None, file: str) -> Iterator[str]:
     elif keep is None:
         with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder:
             yield str(Path(folder) / "memory.db")
-    elif "://" in keep or keep.endswith(".db") or Path(keep).is_file():
+    elif _is_store(keep):
         yield keep
     else:
         Path(keep).mkdir(parents=True, exist_ok=True)
         yield str(Path(keep) / file)
+
+
+def _is_store(keep: str | None) -> bool:
+    """Whether everything is kept in one store, where what is apart may not stay."""
+    return keep is not None and ("://" in keep or keep.endswith(".db") or Path(keep).is_file())
 
 
 def _lines(found: Report) -> Iterator[str]:
