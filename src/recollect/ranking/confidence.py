@@ -42,7 +42,7 @@ class _Fit(NamedTuple):
 _MANY = _Fit(-3.5, 2.3, 3.8, 0.27)
 _MANY_BY_WORDS = _Fit(-3.6, 2.7, 4.0, 0.0)
 _FEW = _Fit(-4.0, 5.4, 0.0, 0.98)
-_FEW_BY_WORDS = _Fit(-2.7, 5.4, 0.0, 0.0)
+_FEW_BY_WORDS = _Fit(-3.1, 5.4, 0.0, 0.0)
 
 
 def likelihood(signs: Signs) -> float:
