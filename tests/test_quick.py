@@ -85,7 +85,7 @@ def test_a_quick_vector_is_near_the_models() -> None:
     by_table = quick().embed(QUESTIONS)
     assert np.allclose(np.linalg.norm(by_table, axis=1), 1, atol=1e-6)
     cosines = by_table @ by_model.T
-    assert cosines.diagonal().min() > 0.8
+    assert cosines.diagonal().min() > 0.75
     assert cosines.diagonal().mean() > 0.88
     assert np.array_equal(cosines.argmax(axis=1), np.arange(len(QUESTIONS)))
 
