@@ -14,6 +14,7 @@ from tests.test_tuning import talk
 
 UNREAD = "hash:2"
 """Two numbers for a text say next to nothing of it, so keywords deserve more weight."""
+LONG = " and also what the others told us of all that happened there in the long summer"
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     made = Cli(tmp_path, monkeypatch)
     monkeypatch.setenv("RECOLLECT_EMBEDDER", UNREAD)
     with open_store(tmp_path / "memory.db", embedder=UNREAD) as memories:
-        talk(memories)
+        talk(memories, more=LONG)
     return made
 
 
@@ -34,9 +35,9 @@ def test_it_proposes_and_changes_nothing(cli: Cli) -> None:
     )
     assert lines[1].split() == ["semantic", "keyword", "replies:", "nDCG@10", "parts:", "nDCG@10"]
     assert [line.split()[0] for line in lines[2:11]] == [f"0.{n}0" for n in range(1, 10)]
-    assert lines[3].endswith("proposed")
+    assert lines[6].endswith("proposed")
     assert lines[7].endswith("default, in force")
-    assert lines[11] == "semantic 0.20, keyword 0.80 answer better than the default"
+    assert lines[11] == "semantic 0.50, keyword 0.50 answer better than the default"
     assert lines[12].startswith("on probes that they were not chosen by: nDCG@10 +0.")
     assert len(lines) == 13
     assert done.stderr == "Nothing was changed; recollect tune --apply puts them in force.\n"
@@ -46,13 +47,13 @@ def test_it_proposes_and_changes_nothing(cli: Cli) -> None:
 def test_what_is_applied_is_used_by_every_search_and_shown(cli: Cli) -> None:
     done = cli.run("tune", "--apply")
     assert done.stderr == "They are in force now; recollect tune --undo takes them back.\n"
-    remark = "weights tuned to these memories: semantic 0.20, keyword 0.80"
+    remark = "weights tuned to these memories: semantic 0.50, keyword 0.50"
     assert remark in cli.out("search", "how the barado went", "--why")
-    assert "weights       semantic 0.20, keyword 0.80 (tuned)" in cli.out("stats")
-    tuned = {"semantic": 0.2, "keyword": 0.8, "generation": "hash-2-v1", "reading": "known"}
+    assert "weights       semantic 0.50, keyword 0.50 (tuned)" in cli.out("stats")
+    tuned = {"semantic": 0.5, "keyword": 0.5, "generation": "hash-2-v1", "reading": "known"}
     assert cli.json("stats")["tuned"] == tuned
     again = cli.run("tune")
-    assert "0.20     0.80" in again.stdout
+    assert "0.50     0.50" in again.stdout
     assert "in force, proposed" in again.stdout
     assert again.stderr == "Nothing was changed.\n"
 
@@ -61,10 +62,10 @@ def test_the_way_back(cli: Cli) -> None:
     cli.run("tune", "--apply")
     assert cli.out("tune", "--undo") == "set now: the default weights\n"
     assert cli.json("stats")["tuned"] is None
-    assert cli.out("tune", "--undo") == "set now: semantic 0.20, keyword 0.80\n"
+    assert cli.out("tune", "--undo") == "set now: semantic 0.50, keyword 0.50\n"
     assert cli.out("tune", "--reset") == "set now: the default weights\n"
     assert cli.json("tune", "--reset") == {"tuned": None}
-    assert cli.json("tune", "--undo")["tuned"]["semantic"] == 0.2
+    assert cli.json("tune", "--undo")["tuned"]["semantic"] == 0.5
     assert "weights       the default" not in cli.out("stats")
 
 
@@ -110,7 +111,7 @@ def test_what_can_not_be_done_is_said_in_one_sentence(cli: Cli) -> None:
 def test_a_store_that_can_not_be_written_can_be_measured(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     (cli.folder / "memory.db").chmod(0o444)
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may always write
-    assert cli.json("tune")["weights"] == {"semantic": 0.2, "keyword": 0.8}
+    assert cli.json("tune")["weights"] == {"semantic": 0.5, "keyword": 0.5}
     assert "can't be written: change its permissions" in cli.error("tune", "--apply", code=3)
 
 

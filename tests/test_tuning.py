@@ -45,8 +45,11 @@ class Knowing(Blind):
         return super().embed(["".join(filter(str.isdigit, text)) for text in texts])
 
 
-def talk(memories: Memories, *, shared: bool = True) -> None:
-    """Sessions of two turns about a subject of their own; the second has words of the first, or has not."""
+def talk(memories: Memories, *, shared: bool = True, more: str = "") -> None:
+    """Sessions of two turns about a subject of their own; the second has words of the first, or has not.
+
+    `more` stands at the end of each reply.
+    """
     drafts = []
     for n in range(TURNS):
         first, second = SUBJECTS[n % 30], SUBJECTS[(n + 7 + n // 30) % 30]
@@ -56,7 +59,7 @@ def talk(memories: Memories, *, shared: bool = True) -> None:
         )
         drafts += [
             Draft(said, id=f"said-{n:02}", session=f"s{n}", speaker="Ana"),
-            Draft(reply, id=f"reply-{n:02}", session=f"s{n}", speaker="Ben"),
+            Draft(reply + more, id=f"reply-{n:02}", session=f"s{n}", speaker="Ben"),
         ]
     memories.remember_many(drafts)
 
