@@ -469,6 +469,7 @@ def write_queries(table: Vectors, bias: Vectors, teacher: Model) -> None:
     queries = {
         "for": teacher.fingerprint,
         "weight": QUERY_WEIGHT,
+        "unrelated": {"mean": 0.55, "deviation": 0.045},
         "sha256": checksums("queries.npy", "query_bias.npy", "query_scales.npy"),
     }
     write_manifest({"queries": queries})

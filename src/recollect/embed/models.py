@@ -43,6 +43,7 @@ class Queries:
     serves: str
     weight: float
     fingerprint: str
+    unrelated: Unrelated | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def read_manifest(folder: Path) -> Model:
             query_prefix=manifest["query_prefix"],
             languages=tuple(manifest.get("languages", ())),
             weight=manifest.get("weight", USUAL_WEIGHT),
-            unrelated=Unrelated(**manifest["unrelated"]) if "unrelated" in manifest else None,
+            unrelated=_unrelated(manifest),
             fingerprint=_fingerprint(manifest["sha256"]),
             folder=folder,
             queries=_queries(manifest),
@@ -127,7 +128,12 @@ def _queries(manifest: dict[str, Any]) -> Queries | None:
     found = manifest.get("queries")
     if found is None:
         return None
-    return Queries(found["for"], found["weight"], _fingerprint(manifest["sha256"] | found["sha256"]))
+    fingerprint = _fingerprint(manifest["sha256"] | found["sha256"])
+    return Queries(found["for"], found["weight"], fingerprint, _unrelated(found))
+
+
+def _unrelated(manifest: dict[str, Any]) -> Unrelated | None:
+    return Unrelated(**manifest["unrelated"]) if "unrelated" in manifest else None
 
 
 def _folder(name: str) -> Path | None:

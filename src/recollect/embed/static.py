@@ -59,7 +59,7 @@ class QuickQueries(StaticEmbedder):
         super().__init__(model)
         self.fingerprint = queries.fingerprint
         self.weight = queries.weight
-        self.unrelated = None
+        self.unrelated = queries.unrelated
 
 
 def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
