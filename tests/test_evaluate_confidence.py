@@ -22,7 +22,7 @@ from recollect.evaluate.report import report, tables
 from recollect.evaluate.running import Answer, Outcome, Result, Setting, evaluate, joined
 from recollect.evaluate.sets import EvalSet, sampled
 from recollect.memories import Memories
-from recollect.types import Confidence
+from recollect.types import CONFIDENCES, Confidence
 from tests.test_evaluate import at, longmemeval, small_set
 
 KEYWORD = Setting("keyword")
@@ -273,13 +273,13 @@ def test_both_sides_of_the_auc_are_resampled(higher: list[float], lower: list[fl
     assert (found.low, found.high) == pytest.approx((0.75 - 1.96 * error, 0.75 + 1.96 * error), abs=0.01)
 
 
-@pytest.mark.parametrize("level", abstaining.LEVELS)
+@pytest.mark.parametrize("level", CONFIDENCES)
 def test_every_level_is_shown_with_its_share(tmp_path: Path, level: Confidence) -> None:
     found = measured(reading.read(with_unanswerable(tmp_path / "small")), tmp_path / "more.db")
     of = report([found]).sets[0]
     table = next(each for each in tables(of) if each.title == "questions by confidence")
     assert table.headers == ("confidence", "questions", "any@5", "unanswerable")
-    row = dict(zip(table.headers, table.rows[abstaining.LEVELS.index(level)], strict=True))
+    row = dict(zip(table.headers, table.rows[CONFIDENCES.index(level)], strict=True))
     got = [answer.confidence for answer in found.outcomes[0].answers].count(level)
     in_vain = [answer.confidence for answer in found.outcomes[0].unanswerable].count(level)
     assert row["confidence"] == f"keyword, {level}"

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from recollect.evaluate import metrics
 from recollect.evaluate.metrics import Estimate
 from recollect.evaluate.running import Answer, Outcome
-from recollect.types import Confidence
+from recollect.types import CONFIDENCES, Confidence
 
-LEVELS: tuple[Confidence, ...] = get_args(Confidence)
 FOUND = "any@5"
 """What a likelihood is about: an answer is among the first five."""
 _STEPS = 20
@@ -62,7 +60,7 @@ def sureness(outcome: Outcome) -> Sureness:
     """What a setting's recalls said of themselves, against what they found."""
     answered = [answer.likelihood for answer in outcome.answers if answer.scores[FOUND]]
     return Sureness(
-        levels=tuple(_level(each, outcome) for each in LEVELS),
+        levels=tuple(_level(each, outcome) for each in CONFIDENCES),
         auc=metrics.auc(answered, [answer.likelihood for answer in outcome.unanswerable]),
         curve=tuple(_point(step / _STEPS, outcome) for step in range(_STEPS + 1)),
     )
