@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from recollect import project
 from recollect.errors import ConfigError
 
 FILE_NAME = "recollect.toml"
@@ -50,6 +51,8 @@ def load(**given: str | bool | None) -> Config:
     ):
         for name, value in source.items():
             values[name], origins[name] = value, origin
+    if values["namespace"] == project.HERE:
+        values["namespace"] = project.namespace_of(Path.cwd())
     return Config(**values, origins=origins)
 
 
