@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recollect.asynchronous import AsyncMemories
     from recollect.errors import (
         ConfigError,
         EmbedderError,
@@ -42,11 +43,14 @@ if TYPE_CHECKING:
         Document,
         Draft,
         Finding,
+        Growth,
         Hit,
         Ingested,
         Leg,
         Memory,
         Multiplier,
+        Neighbourhood,
+        Place,
         Preview,
         Recall,
         Receipt,
@@ -69,10 +73,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "recollect.opening": ("open",),
     "recollect.memories": ("Memories",),
+    "recollect.asynchronous": ("AsyncMemories",),
     "recollect.types": (
-        "Context", "Document", "Draft", "Finding", "Hit", "Ingested", "Leg", "Memory", "Multiplier",
-        "Preview", "Recall", "Receipt", "Relation", "Remembered", "Scope", "Session", "SessionContext",
-        "Stats", "Successor", "TimeUsed", "Timeline", "Tuned", "Why", "WhyNot",
+        "Context", "Document", "Draft", "Finding", "Growth", "Hit", "Ingested", "Leg", "Memory",
+        "Multiplier", "Neighbourhood", "Place", "Preview", "Recall", "Receipt", "Relation",
+        "Remembered", "Scope", "Session", "SessionContext", "Stats", "Successor", "TimeUsed",
+        "Timeline", "Tuned", "Why", "WhyNot",
     ),
     "recollect.errors": (
         "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
@@ -84,6 +90,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AsyncMemories",
     "ConfigError",
     "Context",
     "Document",
@@ -92,6 +99,7 @@ __all__ = [
     "EmbedderFailed",
     "EmbedderMissing",
     "Finding",
+    "Growth",
     "Hit",
     "Ingested",
     "InvalidInput",
@@ -99,12 +107,14 @@ __all__ = [
     "Memories",
     "Memory",
     "Multiplier",
+    "Neighbourhood",
     "NoSuchDocument",
     "NoSuchMemory",
     "NoSuchSession",
     "NoSuchStore",
     "NotAStore",
     "NotFound",
+    "Place",
     "Preview",
     "Recall",
     "Receipt",

@@ -227,6 +227,14 @@ class Ingested:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a list in the order of time was left: the last one seen, and its moment."""
+
+    at: datetime
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Which memories may answer. It is part of every candidate query, never a filter after the cut.
 
@@ -248,6 +256,7 @@ class Scope:
     until: datetime | None = None
     as_of: datetime | None = None
     include_superseded: bool = False
+    older_than: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +428,24 @@ class Timeline:
     before: tuple[Memory, ...]
     after: tuple[Memory, ...]
     sessions: Mapping[str, Session]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A memory, what lies within two edges of it, and the edges; a session's neighbours are edges too."""
+
+    centre: str
+    memories: tuple[Preview, ...]
+    edges: tuple[Relation, ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How many memories each day (in UTC) brought, by sector, and how many have which tenth of salience."""
+
+    days: Mapping[str, Mapping[str, int]]
+    salience: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

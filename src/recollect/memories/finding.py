@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Unpack, overload
 
@@ -28,6 +29,7 @@ from recollect.types import (
     Memory,
     Mode,
     Names,
+    Place,
     Preview,
     Recall,
     Scope,
@@ -156,7 +158,7 @@ class Finding(Front):
             session = self._session if namespace == self._namespace else None
             self._later.note(Use(namespace, used, session, raised, self._now()))
 
-    def why_not(self, query: str, id: Id, **options: Any) -> WhyNot:
+    def why_not(self, /, query: str, id: Id, **options: Any) -> WhyNot:
         """Why a recall with these options does not return a memory: out of scope, superseded, ranked 37th …
 
         Options as in `recall`. Nothing is marked as used.
@@ -172,11 +174,11 @@ class Finding(Front):
             filters.setdefault("kind", KINDS)
         return missing.why_not(memory, self.scope(**filters), query, returned, deeper)
 
-    def search_documents(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
+    def search_documents(self, /, query: str, *, limit: int = 10, **options: Any) -> Recall:
         """The passages of documents that answer best; options as in `recall`."""
         return self.recall(query, limit=limit, **{**options, "kind": "passage"})
 
-    def context(self, query: str, max_tokens: int = 1000, **options: Any) -> Context:
+    def context(self, /, query: str, max_tokens: int = 1000, **options: Any) -> Context:
         """The best memories that fit a token budget, oldest first, dated and quoted as data for a prompt.
 
         Only what is in it counts as recalled. Options as in `recall`.
@@ -192,7 +194,7 @@ class Finding(Front):
         )
         return context
 
-    def conversation_timeline(self, topic: str, limit: int = 50, **options: Any) -> list[Memory]:
+    def conversation_timeline(self, /, topic: str, limit: int = 50, **options: Any) -> list[Memory]:
         """What was said about a topic, oldest first: how a decision came about."""
         found = self.recall(topic, limit=limit, **{"include_superseded": True, **options})
         told = (hit.memory for hit in _worth_telling(found))
@@ -207,6 +209,7 @@ class Finding(Front):
         *,
         timeframe: TimeGiven = None,
         limit: int = 100,
+        older_than: Place | None = None,
         **filters: Unpack[Filters],
     ) -> list[Preview]: ...
     def timeline(
@@ -217,19 +220,21 @@ class Finding(Front):
         *,
         timeframe: TimeGiven = None,
         limit: int = 100,
+        older_than: Place | None = None,
         **filters: Unpack[Filters],
     ) -> Timeline | list[Preview]:
         """What was remembered around a memory; or, without one, previews of what lies in an interval.
 
         `timeframe` ("last week", or a pair of moments) and `filters` (since, until, …) are as in `recall`.
+        The newest `limit` are given, oldest first; those `older_than` the first of them, a `Place`, are the
+        page before.
         """
         if anchor is not None:
             return self._around(self.get(anchor), before, after)
         self._given_time(timeframe, filters)
         filters.setdefault("include_superseded", True)
-        return [
-            _preview(memory) for memory in self._store.in_scope(self.scope(**filters), checks.limit(limit))
-        ]
+        scope = replace(self.scope(**filters), older_than=older_than)
+        return [preview(memory) for memory in self._store.in_scope(scope, checks.limit(limit))]
 
     def _around(self, anchor: Memory, before: int, after: int) -> Timeline:
         checks.limit(before, what="before", lowest=0)
@@ -254,7 +259,8 @@ def _end_of(as_of: When) -> datetime:
     return given + timedelta(hours=23, minutes=59, seconds=59, microseconds=999_999) if is_date else given
 
 
-def _preview(memory: Memory) -> Preview:
+def preview(memory: Memory) -> Preview:
+    """One line of a timeline."""
     return Preview(
         memory.id,
         memory.created_at,

@@ -126,6 +126,6 @@ class Front:
             f"In the namespace {self._namespace!r} {trouble} in {ending!r}: give the whole id."
         )
 
-    def relations(self, id: Id) -> list[Relation]:
-        """The edges of a memory, both ways."""
-        return self._store.relations(self._namespace, self.get(id).id)
+    def relations(self, id: Id, *, limit: int = 1000) -> list[Relation]:
+        """The edges of a memory, both ways, the oldest first."""
+        return self._store.relations(self._namespace, [self.get(id).id], checks.limit(limit, highest=100_000))

@@ -11,7 +11,7 @@ from recollect.errors import InvalidInput, NoSuchSession
 from recollect.memories.finding import PREVIEW_LENGTH, Finding, shortened
 from recollect.memories.front import Id
 from recollect.times import moment_or_none
-from recollect.types import Session, SessionContext, When
+from recollect.types import Place, Session, SessionContext, When
 
 
 class Sessions(Finding):
@@ -96,12 +96,19 @@ class Sessions(Finding):
         return found[0]
 
     def sessions(
-        self, *, since: When | None = None, until: When | None = None, limit: int = 100
+        self,
+        *,
+        since: When | None = None,
+        until: When | None = None,
+        older_than: Place | None = None,
+        limit: int = 100,
     ) -> list[Session]:
-        """Sessions, newest first."""
+        """Sessions, newest first; those `older_than` the last one seen (start and id) are the next page."""
         begin, end = moment_or_none(since), moment_or_none(until)
         checks.interval(begin, end)
-        return self._store.sessions(self._namespace, since=begin, until=end, limit=checks.limit(limit))
+        return self._store.sessions(
+            self._namespace, since=begin, until=end, older_than=older_than, limit=checks.limit(limit)
+        )
 
     def session_context(self, id: Id) -> SessionContext | None:
         """The session that used a memory last, and how; None when none did."""

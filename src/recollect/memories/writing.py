@@ -106,6 +106,12 @@ class Writing(Finding):
         closed = moment_or_none(at) or successor.valid_from or successor.created_at
         self._store.supersede(self._namespace, checks.id_of(old), successor.id, closed, self._now())
 
+    def unsupersede(self, id: Id) -> Memory:
+        """Take a supersession back: the memory holds again, as if nothing had taken its place."""
+        if self._store.unsupersede(self._namespace, self.get(id).id, self._now()) is None:
+            raise InvalidInput(f"{checks.id_of(id)} was not superseded: there is nothing to take back.")
+        return self.get(id)
+
     def relate(self, source: Id, target: Id, type: str = "related_to", origin: str = "user") -> Relation:
         """Draw a typed edge between two memories; drawing it again changes nothing."""
         relation = Relation(

@@ -18,6 +18,7 @@ from recollect.types import (
     Kind,
     Memory,
     OnDuplicate,
+    Place,
     Progress,
     Receipt,
     Relation,
@@ -255,15 +256,19 @@ class Store(Protocol):
         ids: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        older_than: Place | None = None,
         limit: int = 100,
     ) -> list[Session]:
-        """Sessions, newest first."""
+        """Sessions, newest first; those older than one of them are its next page."""
 
     def last_use(self, namespace: str, id: str) -> tuple[str, Usage, int] | None:
         """The session that used a memory last, how, and how many memories that session touched."""
 
-    def relations(self, namespace: str, id: str) -> list[Relation]:
-        """The edges of a memory, both ways."""
+    def relations(self, namespace: str, ids: Sequence[str], limit: int) -> list[Relation]:
+        """The edges of these memories, both ways, the oldest first."""
+
+    def history(self, namespace: str, id: str, limit: int, now: datetime) -> list[Memory]:
+        """What a memory superseded and what superseded it, itself among them, oldest first."""
 
     def documents(self, namespace: str, name: str | None = None) -> list[tuple[Document, bytes]]:
         """The documents of a namespace, each with the hash of its text."""
@@ -307,6 +312,9 @@ class Store(Protocol):
 
     def supersede(self, namespace: str, old: str, new: str, at: datetime, now: datetime) -> None:
         """Close the validity of `old` and link both."""
+
+    def unsupersede(self, namespace: str, id: str, now: datetime) -> str | None:
+        """Let a memory hold again; says what had superseded it, None when nothing had."""
 
     def relate(self, namespace: str, relation: Relation) -> None:
         """Draw an edge; drawing it again changes nothing."""
@@ -370,6 +378,9 @@ class Store(Protocol):
 
     def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
         """A namespace in numbers."""
+
+    def growth(self, namespace: str, now: datetime) -> tuple[list[tuple[int, str, int]], Mapping[int, int]]:
+        """Live memories by day (counted from 1970) and sector; and how many have which tenth of salience."""
 
     def namespaces(self) -> Mapping[str, int]:
         """Every namespace and how many live memories it has."""

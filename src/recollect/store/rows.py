@@ -29,11 +29,13 @@ def scope_parameters(scope: Scope) -> dict[str, Any]:
         "documents": scope.documents,
         "tags": scope.tags,
         "min_salience": scope.min_salience or None,
+        "older_than": scope.older_than.at if scope.older_than else None,
     }
     filters = {name for name, value in given.items() if value is not None and value != ()}
     if scope.as_of is None and not scope.include_superseded:
         filters.add("current")
-    return {"kinds": scope.kinds, "now": scope.now, "filters": frozenset(filters), **given}
+    last = {"older_than_id": scope.older_than.id if scope.older_than else None}
+    return {"kinds": scope.kinds, "now": scope.now, "filters": frozenset(filters), **given, **last}
 
 
 def pattern(text: str) -> str:

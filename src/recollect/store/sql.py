@@ -24,6 +24,7 @@ from recollect.types import (
     Document,
     Memory,
     OnDuplicate,
+    Place,
     Receipt,
     Relation,
     Scope,
@@ -85,19 +86,32 @@ class SqlStore(Store):
         ids: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        older_than: Place | None = None,
         limit: int = 100,
     ) -> list[Session]:
-        named = None if ids is None else list(ids)
-        found = self._rows("sessions", namespace=namespace, ids=named, since=since, until=until, limit=limit)
+        found = self._rows(
+            "sessions",
+            namespace=namespace,
+            ids=None if ids is None else list(ids),
+            since=since,
+            until=until,
+            older_than=older_than.at if older_than else None,
+            older_than_id=older_than.id if older_than else None,
+            limit=limit,
+        )
         return [rows.session(row) for row in found]
 
     def last_use(self, namespace: str, id: str) -> tuple[str, Usage, int] | None:
         found = self._rows("last_use", namespace=namespace, id=id)
         return (found[0][0], found[0][1], found[0][2]) if found else None
 
-    def relations(self, namespace: str, id: str) -> list[Relation]:
-        found = self._rows("relations", namespace=namespace, id=id)
+    def relations(self, namespace: str, ids: Sequence[str], limit: int) -> list[Relation]:
+        found = self._rows("relations", namespace=namespace, ids=list(ids), limit=limit)
         return [Relation(a, b, type, origin, from_micros(at)) for a, b, type, origin, at in found]
+
+    def history(self, namespace: str, id: str, limit: int, now: datetime) -> list[Memory]:
+        found = self._rows("history", namespace=namespace, id=id, limit=limit, now=now)
+        return [rows.memory(row) for row in found]
 
     def documents(self, namespace: str, name: str | None = None) -> list[tuple[Document, bytes]]:
         return [
@@ -153,6 +167,9 @@ class SqlStore(Store):
 
     def supersede(self, namespace: str, old: str, new: str, at: datetime, now: datetime) -> None:
         self._write(namespace, now, lambda writer: writer.supersede(old, new, at))
+
+    def unsupersede(self, namespace: str, id: str, now: datetime) -> str | None:
+        return self._write(namespace, now, lambda writer: writer.unsupersede(id))
 
     def relate(self, namespace: str, relation: Relation) -> None:
         self._write(namespace, relation.created_at, lambda writer: writer.relate(relation))
@@ -250,6 +267,10 @@ class SqlStore(Store):
             numbers["sectors"][sector] += count
             numbers["languages"][language] += count
         return numbers | {"bytes": self._bytes()}
+
+    def growth(self, namespace: str, now: datetime) -> tuple[list[tuple[int, str, int]], Mapping[int, int]]:
+        days = [(day, sector, count) for day, sector, count in self._rows("growth", namespace=namespace)]
+        return days, dict(self._rows("saliences", namespace=namespace, now=now))
 
     @abstractmethod
     def _bytes(self) -> int:

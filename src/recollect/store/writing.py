@@ -244,6 +244,15 @@ class Writer(Transaction):
         self.run("close_validity", number=old_key, new=new, at=at)
         self.draw(new_key, old_key, "supersedes", "recollect", self._now)
 
+    def unsupersede(self, id: str) -> str | None:
+        """Let a memory hold again, as if nothing had superseded it; says what had."""
+        (key,) = self.keys([id])
+        successor: str | None = self.value("successor_of", id=id)
+        if successor is not None:
+            self.run("reopen", number=key)
+            self.run("unrelate", source=self.keys([successor])[0], target=key, type="supersedes")
+        return successor
+
     def relate(self, relation: Relation) -> None:
         """Draw an edge between two memories of this namespace."""
         source, target = self.keys([relation.source, relation.target])

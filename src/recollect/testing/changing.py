@@ -66,9 +66,9 @@ class ChangingContract:
         keep(store, record(LONG, "a"), record(LONG + " again", "b"), record("Something else", "c"))
         store.relate(HERE, Relation("b", "a", "mentions", "user", NOW))
         store.change(HERE, "b", lambda _: record("Short now", "b"), generation=None, now=NOW, session=None)
-        assert [edge.type for edge in store.relations(HERE, "a")] == ["mentions"]
+        assert [edge.type for edge in store.relations(HERE, ["a"], 99)] == ["mentions"]
         store.change(HERE, "c", lambda _: record(LONG + " too", "c"), generation=None, now=NOW, session=None)
-        assert [(edge.source, edge.target) for edge in store.relations(HERE, "c")] == [("c", "a")]
+        assert [(edge.source, edge.target) for edge in store.relations(HERE, ["c"], 99)] == [("c", "a")]
 
     def test_a_memory_can_move_to_the_end_of_another_session(self, store: Store) -> None:
         keep(store, record("One", "a", session="s"), record("Two", "b", session="t"))
@@ -98,7 +98,17 @@ class ChangingContract:
         old, new = store.get(HERE, ["a", "b"], NOW)
         assert (old.superseded_by, old.valid_until, old.updated_at) == ("b", at(-3), NOW)
         assert (new.superseded_by, new.valid_until) == (None, None)
-        assert store.relations(HERE, "a") == [Relation("b", "a", "supersedes", "recollect", NOW)]
+        assert store.relations(HERE, ["a"], 99) == [Relation("b", "a", "supersedes", "recollect", NOW)]
+
+    def test_a_supersession_can_be_taken_back(self, store: Store) -> None:
+        keep(store, record("Port 8080", "a", created_at=at(-9), valid_until=at(5)), record("Port 9090", "b"))
+        store.supersede(HERE, "a", "b", at(-3), NOW)
+        assert [memory.id for memory in store.history(HERE, "a", 9, NOW)] == ["a", "b"]
+        assert store.unsupersede(HERE, "a", NOW) == "b"
+        (old,) = store.get(HERE, ["a"], NOW)
+        assert (old.superseded_by, old.valid_until) == (None, at(5))
+        assert (store.relations(HERE, ["a"], 99), store.unsupersede(HERE, "a", NOW)) == ([], None)
+        assert [memory.id for memory in store.history(HERE, "a", 9, NOW)] == ["a"]
 
     def test_a_validity_that_ended_earlier_stays_as_it_was(self, store: Store) -> None:
         keep(store, record("Port 8080", "a", created_at=at(-9), valid_until=at(-5)), record("Port 9090", "b"))

@@ -42,7 +42,7 @@ class ForgettingContract:
             memories=1, keyword_entries=1, vectors=1, session_links=3, relations=2, near_keys=near_keys
         )
         assert (find(store, "harbour"), find_near(store, 1, 0, 0)) == ([], [])
-        assert store.relations(HERE, "b") == []
+        assert store.relations(HERE, ["b"], 99) == []
         assert store.get(HERE, ["a"], NOW) == []
         assert [session.memories for session in store.sessions(HERE, ids=["s"])] == [1]
         assert store.check(analyse) == []

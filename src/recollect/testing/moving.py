@@ -213,7 +213,9 @@ CALLS: dict[str, Any] = {
     "in_scope": lambda store, _: store.in_scope(scope(), 9),
     "sessions": lambda store, _: store.sessions(HERE),
     "last_use": lambda store, _: store.last_use(HERE, "a"),
-    "relations": lambda store, _: store.relations(HERE, "a"),
+    "relations": lambda store, _: store.relations(HERE, ["a"], 99),
+    "history": lambda store, _: store.history(HERE, "a", 99, NOW),
+    "growth": lambda store, _: store.growth(HERE, NOW),
     "documents": lambda store, _: store.documents(HERE),
     "add": lambda store, _: keep(store, record("Seal", "b")),
     "replace_document": lambda store, _: store.replace_document(
@@ -223,6 +225,7 @@ CALLS: dict[str, Any] = {
         HERE, "a", lambda _: record("Seal", "a"), generation=None, now=NOW, session=None
     ),
     "supersede": lambda store, _: store.supersede(HERE, "a", "a", NOW, NOW),
+    "unsupersede": lambda store, _: store.unsupersede(HERE, "a", NOW),
     "relate": lambda store, _: store.relate(HERE, Relation("a", "a", "x", "user", NOW)),
     "unrelate": lambda store, _: store.unrelate(HERE, "a", "a", None, NOW),
     "touch": lambda store, _: store.touch(HERE, [1], 0.1, NOW, session=None, usage="recalled"),

@@ -19,7 +19,7 @@ from recollect.testing.making import (
     vector,
     words,
 )
-from recollect.types import Relation, Session, Successor
+from recollect.types import Place, Relation, Session, Successor
 
 
 def keys_by_id(store: Store, question: str) -> dict[str, Key]:
@@ -128,6 +128,15 @@ class ReadingContract:
         assert [memory.id for memory in store.in_scope(where, 3)] == ["m3", "m4", "m5"]
         assert [memory.id for memory in store.in_scope(where, 99)] == ["m1", "m2", "m3", "m4", "m5"]
 
+    def test_the_next_page_begins_where_the_last_one_ended(self, store: Store) -> None:
+        for n, moment in enumerate((1, 2, 2, 2, 3)):
+            keep(store, record(f"Text {n}", f"m{n}", created_at=at(moment)))
+            store.save_session(Session(f"s{n}", HERE, at(moment)), NOW)
+        where = scope(now=at(9), older_than=Place(at(2), "m2"))
+        assert [memory.id for memory in store.in_scope(where, 99)] == ["m0", "m1"]
+        older = store.sessions(HERE, older_than=Place(at(2), "s2"))
+        assert [session.id for session in older] == ["s1", "s0"]
+
     def test_sessions_come_newest_first(self, store: Store) -> None:
         for n, id in enumerate(["b", "a", "c"]):
             store.save_session(Session(id, HERE, at(n), at(n + 0.5) if id == "b" else None), NOW)
@@ -165,9 +174,9 @@ class ReadingContract:
         for edge in edges:
             store.relate(HERE, edge)
         store.relate(HERE, Relation("a", "b", "mentions", "somebody else", at(3)))
-        assert store.relations(HERE, "a") == edges, "drawing one again changes nothing"
-        assert store.relations(HERE, "b") == edges[:1]
-        assert store.relations(HERE, "nowhere") == []
+        assert store.relations(HERE, ["a"], 99) == edges, "drawing one again changes nothing"
+        assert store.relations(HERE, ["b"], 99) == edges[:1]
+        assert store.relations(HERE, ["nowhere"], 99) == []
 
     def test_edges_are_removed_by_type_or_all(self, store: Store) -> None:
         keep(store, record("One", "a"), record("Two", "b"))
@@ -176,7 +185,7 @@ class ReadingContract:
         assert store.unrelate(HERE, "b", "a", None, NOW) == 0
         assert store.unrelate(HERE, "a", "b", "y", NOW) == 1
         assert store.unrelate(HERE, "a", "b", None, NOW) == 2
-        assert store.relations(HERE, "a") == []
+        assert store.relations(HERE, ["a"], 99) == []
 
     def test_a_namespace_in_numbers(self, store: Store) -> None:
         empty = store.stats(HERE, NOW)

@@ -46,6 +46,7 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     ),
     "supersede": lambda store: store.supersede(HERE, "t0", "t2", NOW, NOW),
     "relate": lambda store: store.relate(HERE, Relation("t0", "t2", "x", "user", NOW)),
+    "unsupersede": lambda store: store.unsupersede(HERE, "old", NOW),
     "unrelate": lambda store: store.unrelate(HERE, "t0", "p1", None, NOW),
     "touch": lambda store: store.touch(
         HERE, store.keys_of(HERE, ["t0", "new"]), 0.2, at(2), session="later", usage="recalled"
@@ -96,7 +97,8 @@ class SeparatingContract:
         assert store.keys_of(HERE, ["old", "new"]) == []
         assert store.ids_ending(HERE, "ew") == []
         assert (store.sessions(HERE), store.documents(HERE)) == ([], [])
-        assert (store.relations(HERE, "old"), store.last_use(HERE, "old")) == ([], None)
+        assert (store.relations(HERE, ["old"], 99), store.last_use(HERE, "old")) == ([], None)
+        assert (store.history(HERE, "old", 99, NOW), sum(store.growth(HERE, NOW)[1].values())) == ([], 1)
         assert (store.count_pending(HERE, MODEL), store.pending(HERE, MODEL, 0, 99)) == (0, [])
         assert store.stats(HERE, NOW)["memories"] == 1
         assert store.facts([HERE])[HERE].next_generation is None
@@ -113,6 +115,7 @@ class SeparatingContract:
             lambda: store.forget(HERE, ["new"], NOW),
             lambda: store.set_deleted(HERE, ["new"], NOW, NOW),
             lambda: store.supersede(HERE, "ours", "new", NOW, NOW),
+            lambda: store.unsupersede(HERE, "old", NOW),
             lambda: store.relate(HERE, Relation("ours", "new", "x", "user", NOW)),
             lambda: store.change(
                 HERE, "new", lambda _: record("Else", "new"), generation=None, now=NOW, session=None

@@ -149,7 +149,7 @@ class WritingContract:
     def test_near_duplicates_are_kept_and_linked(self, store: Store) -> None:
         keep(store, record(LONG, "a"))
         assert keep(store, record(LONG + " again", "b")) == [Added("b", "added", False, ("a",))]
-        (edge,) = store.relations(HERE, "a")
+        (edge,) = store.relations(HERE, ["a"], 99)
         assert (edge.source, edge.target, edge.type, edge.origin) == ("b", "a", "near_duplicate", "recollect")
 
     def test_near_duplicates_in_one_call_are_linked_too(self, store: Store) -> None:

@@ -12,6 +12,10 @@ AND m.created_at >= :since
 -- filter_until -- Older than this.
 AND m.created_at < :until
 
+-- filter_older_than -- Before this one in the order of time: the next page of a list.
+AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < (
+  SELECT x.number FROM recollect.memory x WHERE x.namespace = :namespace AND x.id = :older_than_id)))
+
 -- filter_as_of -- Believed at that moment: known by then, valid then, not yet superseded.
 AND m.created_at <= :as_of AND coalesce(m.valid_from, m.created_at) <= :as_of
 AND (m.valid_until IS NULL OR m.valid_until > :as_of)
@@ -211,6 +215,9 @@ FROM recollect.session s
 WHERE s.namespace = :namespace AND (:ids::text[] IS NULL OR s.id = ANY (:ids::text[]))
   AND (:since::timestamptz IS NULL OR coalesce(s.ended_at, s.started_at) >= :since)
   AND (:until::timestamptz IS NULL OR s.started_at < :until)
+  AND (:older_than::timestamptz IS NULL OR s.started_at < :older_than
+    OR (s.started_at = :older_than AND s.number < (
+      SELECT x.number FROM recollect.session x WHERE x.namespace = :namespace AND x.id = :older_than_id)))
 ORDER BY s.started_at DESC, s.number DESC LIMIT :limit
 
 -- last_use -- The session that used a memory last, and how.
@@ -228,15 +235,29 @@ FROM (
 ) use JOIN recollect.session s ON s.namespace = :namespace AND s.number = use.session
 ORDER BY use.later DESC, use.at DESC, use.session DESC LIMIT 1
 
--- relations -- The edges of a memory, both ways.
-SELECT a.id, b.id, r.type, r.origin, r.created_at
+-- relations -- The edges of these memories, both ways.
+SELECT DISTINCT a.id, b.id, r.type, r.origin, r.created_at
 FROM recollect.memory m
 JOIN recollect.relation r ON r.namespace = m.namespace AND (r.source = m.number OR r.target = m.number)
 JOIN recollect.memory a ON a.namespace = r.namespace AND a.number = r.source
 JOIN recollect.memory b ON b.namespace = r.namespace AND b.number = r.target
 WHERE m.namespace = :namespace AND r.namespace = :namespace AND a.namespace = :namespace
-  AND b.namespace = :namespace AND m.id = :id
-ORDER BY r.created_at, a.id, b.id, r.type
+  AND b.namespace = :namespace AND m.id = ANY (:ids::text[])
+ORDER BY r.created_at, a.id, b.id, r.type LIMIT :limit
+
+-- history -- What a memory superseded and what superseded it, step by step, itself too, in the order of time.
+WITH RECURSIVE later (id) AS (
+  SELECT :id::text COLLATE "C" UNION
+  SELECT x.superseded_by FROM later JOIN recollect.memory x ON x.id = later.id
+  WHERE x.namespace = :namespace AND x.superseded_by IS NOT NULL
+), earlier (id) AS (
+  SELECT :id::text COLLATE "C" UNION
+  SELECT x.id FROM earlier JOIN recollect.memory x ON x.superseded_by = earlier.id
+  WHERE x.namespace = :namespace
+)
+SELECT {columns} FROM {memories}
+WHERE m.namespace = :namespace AND m.id IN (SELECT id FROM later UNION SELECT id FROM earlier)
+ORDER BY m.created_at, m.number LIMIT :limit
 
 -- documents -- The documents of a namespace, by name.
 SELECT d.id, d.name, d.title,
@@ -398,6 +419,10 @@ UPDATE recollect.memory SET superseded_by = :new, superseded_at = greatest(:at, 
   updated_at = :now
 WHERE namespace = :namespace AND number = :number
 
+-- reopen -- A memory holds again.
+UPDATE recollect.memory SET superseded_by = NULL, superseded_at = NULL, updated_at = :now
+WHERE namespace = :namespace AND number = :number
+
 -- relate -- An edge; drawing it again changes nothing.
 INSERT INTO recollect.relation (namespace, source, target, type, origin, created_at)
 VALUES (:namespace, :source, :target, :type, :origin, :at)
@@ -542,6 +567,14 @@ FROM recollect.namespace n CROSS JOIN (
     min(m.created_at) AS first, max(m.created_at) AS last
   FROM recollect.memory m WHERE m.namespace = :namespace
 ) c WHERE n.namespace = :namespace
+
+-- growth -- How many live memories of each sector each day brought; days are counted from 1970, in UTC.
+SELECT floor(extract(epoch FROM m.created_at) / 86400)::bigint AS day, m.sector, count(*) FROM recollect.memory m
+WHERE m.namespace = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1, 2 ORDER BY 1, 2
+
+-- saliences -- How many live memories have which tenth of salience now.
+SELECT floor(least(9, {salience} * 10))::int, count(*) FROM recollect.memory m
+WHERE m.namespace = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1
 
 -- tally -- Live memories by sector and by language.
 SELECT m.sector, m.language, count(*) FROM recollect.memory m

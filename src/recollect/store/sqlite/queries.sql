@@ -13,6 +13,10 @@ AND m.created_at >= :since
 -- filter_until -- Older than this.
 AND m.created_at < :until
 
+-- filter_older_than -- Before this one in the order of time: the next page of a list.
+AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < (
+  SELECT x.number FROM memory x WHERE x.namespace = m.namespace AND x.id = :older_than_id)))
+
 -- filter_as_of -- Believed at that moment: known by then, valid then, not yet superseded.
 AND m.created_at <= :as_of AND ifnull(m.valid_from, m.created_at) <= :as_of
 AND (m.valid_until IS NULL OR m.valid_until > :as_of)
@@ -178,6 +182,8 @@ FROM session s JOIN namespace n ON n.number = s.namespace
 WHERE n.name = :namespace AND (:ids IS NULL OR s.id IN (SELECT value FROM json_each(:ids)))
   AND (:since IS NULL OR ifnull(s.ended_at, s.started_at) >= :since)
   AND (:until IS NULL OR s.started_at < :until)
+  AND (:older_than IS NULL OR s.started_at < :older_than OR (s.started_at = :older_than AND s.number < (
+    SELECT x.number FROM session x WHERE x.namespace = s.namespace AND x.id = :older_than_id)))
 ORDER BY s.started_at DESC, s.number DESC LIMIT :limit
 
 -- last_use -- The session that used a memory last, and how.
@@ -194,12 +200,28 @@ JOIN session s ON s.number = use.session
 WHERE n.name = :namespace AND m.id = :id
 ORDER BY use.later DESC, use.at DESC, use.session DESC LIMIT 1
 
--- relations -- The edges of a memory, both ways.
-SELECT a.id, b.id, r.type, r.origin, r.created_at
+-- relations -- The edges of these memories, both ways.
+SELECT DISTINCT a.id, b.id, r.type, r.origin, r.created_at
 FROM memory m JOIN namespace n ON n.number = m.namespace
 JOIN relation r ON r.source = m.number OR r.target = m.number
 JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
-WHERE n.name = :namespace AND m.id = :id ORDER BY r.created_at, a.id, b.id, r.type
+WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
+ORDER BY r.created_at, a.id, b.id, r.type LIMIT :limit
+
+-- history -- What a memory superseded and what superseded it, step by step, itself too, in the order of time.
+WITH RECURSIVE later (id) AS (
+  SELECT :id UNION
+  SELECT x.superseded_by FROM later JOIN memory x ON x.id = later.id
+    AND x.namespace = (SELECT number FROM namespace WHERE name = :namespace)
+  WHERE x.superseded_by IS NOT NULL
+), earlier (id) AS (
+  SELECT :id UNION
+  SELECT x.id FROM earlier JOIN memory x ON x.superseded_by = earlier.id
+    AND x.namespace = (SELECT number FROM namespace WHERE name = :namespace)
+)
+SELECT {columns} FROM {memories}
+WHERE n.name = :namespace AND m.id IN (SELECT id FROM later UNION SELECT id FROM earlier)
+ORDER BY m.created_at, m.number LIMIT :limit
 
 -- documents -- The documents of a namespace, by name.
 SELECT d.id, d.name, d.title, (SELECT count(*) FROM memory m WHERE m.document = d.number),
@@ -301,6 +323,16 @@ SELECT
 FROM namespace n LEFT JOIN memory m ON m.namespace = n.number
 WHERE n.name = :namespace GROUP BY n.number
 
+-- growth -- How many live memories of each sector each day brought; days are counted from 1970, in UTC.
+SELECT m.created_at / 86400000000 - (m.created_at % 86400000000 < 0) AS day, m.sector, count(*)
+FROM memory m JOIN namespace n ON n.number = m.namespace
+WHERE n.name = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1, 2 ORDER BY 1, 2
+
+-- saliences -- How many live memories have which tenth of salience now.
+SELECT CAST(min(9, {salience} * 10) AS INTEGER), count(*)
+FROM memory m JOIN namespace n ON n.number = m.namespace
+WHERE n.name = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1
+
 -- tally -- Live memories by sector and by language.
 SELECT m.sector, m.language, count(*) FROM memory m JOIN namespace n ON n.number = m.namespace
 WHERE n.name = :namespace AND m.deleted_at IS NULL AND m.kind = 'memory' GROUP BY 1, 2
@@ -364,6 +396,9 @@ SELECT superseded_by FROM memory WHERE namespace = :namespace AND id = :id
 UPDATE memory SET superseded_by = :new, superseded_at = max(:at, created_at, ifnull(valid_from, :at)),
   updated_at = :now
 WHERE number = :number
+
+-- reopen -- A memory holds again.
+UPDATE memory SET superseded_by = NULL, superseded_at = NULL, updated_at = :now WHERE number = :number
 
 -- relate -- An edge; drawing it again changes nothing.
 INSERT INTO relation (source, target, type, origin, created_at) VALUES (:source, :target, :type, :origin, :at)

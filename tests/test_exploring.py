@@ -1,0 +1,157 @@
+"""History, neighbourhood, growth, pages of lists; and taking a supersession back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect import InvalidInput, Memories, NoSuchMemory, Place
+
+Open = Callable[..., Memories]
+
+
+@pytest.fixture
+def memories(open_memories: Open) -> Memories:
+    return open_memories(embedder="none", clock=lambda: datetime(2026, 5, 20, 12, tzinfo=UTC))
+
+
+def keep(memories: Memories, *texts: str, day: int = 1) -> list[str]:
+    return [
+        memories.remember(text, id=text, created_at=f"2026-05-{day + i:02}").id
+        for i, text in enumerate(texts)
+    ]
+
+
+def test_history_tells_what_superseded_what(memories: Memories) -> None:
+    keep(memories, "first", "second", "third", "unrelated")
+    memories.supersede("first", "second")
+    memories.supersede("second", "third")
+    for id in ("first", "second", "third"):
+        assert [memory.id for memory in memories.history(id)] == ["first", "second", "third"]
+    assert [memory.id for memory in memories.history("unrelated")] == ["unrelated"]
+
+
+def test_history_holds_when_a_link_was_forgotten(memories: Memories) -> None:
+    keep(memories, "first", "second", "third")
+    memories.supersede("first", "second")
+    memories.supersede("second", "third")
+    memories.forget("second")
+    assert [memory.id for memory in memories.history("third")] == ["first", "third"]
+
+
+def test_a_supersession_can_be_taken_back(memories: Memories) -> None:
+    keep(memories, "we use MySQL", "we use PostgreSQL")
+    memories.supersede("we use MySQL", "we use PostgreSQL")
+    assert [hit.memory.id for hit in memories.recall("we use")] == ["we use PostgreSQL"]
+    again = memories.unsupersede("we use MySQL")
+    assert (again.superseded_by, again.valid_until) == (None, None)
+    assert {hit.memory.id for hit in memories.recall("we use")} == {"we use MySQL", "we use PostgreSQL"}
+    assert memories.relations("we use MySQL") == []
+    assert memories.doctor() == []
+
+
+def test_there_must_be_something_to_take_back(memories: Memories) -> None:
+    keep(memories, "alone")
+    with pytest.raises(InvalidInput, match="nothing to take back"):
+        memories.unsupersede("alone")
+    with pytest.raises(NoSuchMemory):
+        memories.in_namespace("other").unsupersede("alone")
+
+
+def test_a_validity_that_was_given_comes_back(memories: Memories) -> None:
+    memories.remember("old", id="old", valid_until="2027-01-01")
+    keep(memories, "new")
+    memories.supersede("old", "new")
+    memories.unsupersede("old")
+    assert memories.get("old").valid_until == datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def test_a_neighbourhood_reaches_two_edges(memories: Memories) -> None:
+    keep(memories, "a", "b", "c", "d")
+    for one, other in (("a", "b"), ("b", "c"), ("c", "d")):
+        memories.relate(one, other, "leads_to")
+    found = memories.neighbourhood("a")
+    assert {preview.id for preview in found.memories} == {"a", "b", "c"}
+    assert [(edge.source, edge.target) for edge in found.edges] == [("a", "b"), ("b", "c")]
+    assert found.complete
+
+
+def test_a_neighbourhood_knows_the_turns_beside_it(memories: Memories) -> None:
+    for i in range(6):
+        memories.remember(
+            f"turn {i}", id=str(i), session="s", speaker="Ann", created_at=f"2026-05-01T10:0{i}"
+        )
+    memories.remember("elsewhere", id="x", session="t", created_at="2026-05-01T10:02:30")
+    found = memories.neighbourhood("2")
+    assert {preview.id for preview in found.memories} == {"0", "1", "2", "3", "4"}
+    assert [(edge.source, edge.target) for edge in found.edges] == [
+        ("0", "1"),
+        ("1", "2"),
+        ("2", "3"),
+        ("3", "4"),
+    ]
+
+
+def test_a_neighbourhood_has_a_limit_and_says_so(memories: Memories) -> None:
+    keep(memories, "hub", *(f"spoke {i}" for i in range(9)))
+    for i in range(9):
+        memories.relate("hub", f"spoke {i}")
+    found = memories.neighbourhood("hub", limit=5)
+    assert (len(found.memories), found.complete) == (5, False)
+    shown = {preview.id for preview in found.memories}
+    assert "hub" in shown
+    assert all({edge.source, edge.target} <= shown for edge in found.edges)
+
+
+def test_what_is_hidden_is_no_neighbour(memories: Memories) -> None:
+    keep(memories, "here", "gone")
+    memories.relate("here", "gone")
+    memories.delete("gone")
+    assert [preview.id for preview in memories.neighbourhood("here").memories] == ["here"]
+
+
+def test_growth_counts_days_sectors_and_salience(memories: Memories) -> None:
+    memories.remember("a", sector="semantic", created_at="2026-05-01T23:59:59.9", importance=1.0)
+    memories.remember("b", sector="semantic", created_at="2026-05-01")
+    memories.remember("c", sector="episodic", created_at="2026-05-02")
+    memories.remember("d", sector="episodic", created_at="1969-12-31T23:00")
+    grown = memories.growth()
+    assert grown.days == {
+        "1969-12-31": {"episodic": 1},
+        "2026-05-01": {"semantic": 2},
+        "2026-05-02": {"episodic": 1},
+    }
+    assert sum(grown.salience) == 4
+    assert len(grown.salience) == 10
+    assert memories.in_namespace("other").growth().days == {}
+
+
+def test_pages_of_a_timeline_miss_nothing_and_repeat_nothing(memories: Memories) -> None:
+    for i in range(23):
+        memories.remember(f"note {i}", id=f"n{i}", created_at=f"2026-05-0{1 + i // 10}")  # many of one moment
+    seen: list[str] = []
+    last: Place | None = None
+    while page := memories.timeline(limit=5, older_than=last):
+        seen = [*(preview.id for preview in page), *seen]
+        last = Place(page[0].created_at, page[0].id)
+    assert seen == [f"n{i}" for i in range(23)]
+
+
+def test_pages_go_on_where_the_last_one_seen_was_forgotten(memories: Memories) -> None:
+    keep(memories, "a", "b", "c")
+    (last,) = memories.timeline(limit=1)
+    memories.forget(last.id)
+    assert [each.id for each in memories.timeline(older_than=Place(last.created_at, last.id))] == ["a", "b"]
+
+
+def test_pages_of_sessions(memories: Memories) -> None:
+    for i in range(7):
+        memories.start_session(f"s{i}", started_at=f"2026-05-0{1 + i // 3}")
+    seen: list[str] = []
+    last: Place | None = None
+    while page := memories.sessions(limit=2, older_than=last):
+        seen += [session.id for session in page]
+        last = Place(page[-1].started_at, page[-1].id)
+    assert seen == [f"s{i}" for i in reversed(range(7))]
