@@ -108,6 +108,7 @@ class AsyncMemories:
     history = _on_a_thread(Memories.history)
     import_records = _on_a_thread(Memories.import_records)
     ingest = _on_a_thread(Memories.ingest)
+    ingest_text = _on_a_thread(Memories.ingest_text)
     namespaces = _on_a_thread(Memories.namespaces)
     neighbourhood = _on_a_thread(Memories.neighbourhood)
     recall = _on_a_thread(Memories.recall)

@@ -70,6 +70,20 @@ def user_file() -> Path:
     return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / FILE_NAME
 
 
+def tokens_file() -> Path:
+    """Where the tokens of the HTTP server are: named by RECOLLECT_TOKENS, else beside the user's data."""
+    import platformdirs
+
+    named = os.environ.get("RECOLLECT_TOKENS")
+    folder = Path(platformdirs.user_data_dir("recollect", appauthor=False))
+    return Path(named) if named else folder / "tokens.json"
+
+
+def token() -> str | None:
+    """The token of the HTTP server, where RECOLLECT_TOKEN gives one."""
+    return os.environ.get("RECOLLECT_TOKEN") or None
+
+
 def find_file() -> Path | None:
     """The recollect.toml in force: named by RECOLLECT_CONFIG, the nearest upwards, or the user's own."""
     named = os.environ.get("RECOLLECT_CONFIG")

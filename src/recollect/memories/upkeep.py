@@ -31,6 +31,19 @@ class Upkeep(Front):
         `source` is the path of a file; with a `name` it may be the text itself.
         """
         text, label = _document(source, name)
+        return self.ingest_text(label, text, metadata=metadata, progress=progress)
+
+    def ingest_text(
+        self,
+        name: str,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Ingested:
+        """The same for a text that is at hand: whatever it says, no file is read."""
+        label = checks.name(name, what="The name")
+        checks.text(text, what=f"The document {label!r}", longest=checks.LONGEST_DOCUMENT)
         known = bool(self._store.documents(self._namespace, label))
         now = self._now()
         document, removed, changed = remembering.ingest(
@@ -137,8 +150,7 @@ def _document(source: str | Path, name: str | None) -> tuple[str, str]:
     else:
         path = Path(source)
         text, label = _read(path), name or str(path)
-    what = f"The document {label!r}"
-    return checks.text(text, what=what, longest=checks.LONGEST_DOCUMENT), checks.name(label, what="The name")
+    return text, label
 
 
 def _is_file(text: str) -> bool:

@@ -38,6 +38,10 @@ COMMANDS = {
         "export": ("moving", "Write everything in the namespace as JSON lines."),
         "migrate": ("migrating", "Copy everything from one store to another, and verify it."),
     },
+    "Serving": {
+        "serve": ("http", "Serve the memories over HTTP, with a web page."),
+        "token": ("http", "List, add or remove the tokens that the server lets in."),
+    },
     "Measuring": {
         "eval": ("evaluating", "Measure how well questions are answered."),
         "tune": ("tuning", "Fit the weights of keywords and meaning to your memories."),

@@ -1,0 +1,1 @@
+"""Who is asking over HTTP? Operations, described once; the application that serves them; tokens."""

@@ -1,0 +1,83 @@
+"""Who may come in: hosts, origins and tokens, looked at before anything else happens."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from recollect.doors.http.operations import Operation
+from recollect.doors.http.problems import Problem
+from recollect.doors.http.tokens import Token, matching
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ASKING = {"WWW-Authenticate": 'Bearer realm="recollect"'}
+
+
+def host_of(header: str) -> str:
+    """The name in a Host header, without its port.
+
+    >>> host_of("LocalHost:8000"), host_of("[::1]:80"), host_of("a@b")
+    ('localhost', '::1', '')
+    """
+    if "@" in header or "/" in header:
+        return ""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server that listens there is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What is let in: these hosts, these origins besides the server's own, and these tokens."""
+
+    tokens: Callable[[], Iterable[Token]]
+    hosts: frozenset[str] = LOOPBACK
+    origins: frozenset[str] = field(default_factory=frozenset)
+
+    def check_place(self, headers: Mapping[str, str]) -> None:
+        """Refuse names that are not ours (a foreign page can make its own point here) and other pages."""
+        host = headers.get("host", "")
+        if host_of(host) not in self.hosts:
+            raise Problem(403, "This server is not known by that name: name it with --allow-host.")
+        origin = headers.get("origin")
+        if origin is None or origin in self.origins:
+            return
+        if urlsplit(origin).netloc.lower() != host.lower():
+            raise Problem(403, "Pages from elsewhere may not ask: name theirs with --allow-origin.")
+
+    def check_token(self, headers: Mapping[str, str]) -> Token:
+        """The token that came with a request; 401 without one."""
+        kind, _, text = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not text.strip():
+            raise Problem(
+                401, "Send the header `Authorization: Bearer TOKEN`; recollect serve says which.", _ASKING
+            )
+        token = matching(text.strip(), self.tokens())
+        if token is None:
+            raise Problem(401, "That token is not known here: recollect token lists those that are.", _ASKING)
+        return token
+
+
+def check_allowed(token: Token, operation: Operation, given: Mapping[str, Any]) -> None:
+    """Refuse what a token does not allow."""
+    if operation.writes and token.read_only:
+        raise Problem(403, f"The token {token.name!r} may only read.")
+    if token.namespace is None:
+        return
+    if operation.reach == "store":
+        raise Problem(403, f"The token {token.name!r} is for one namespace; this concerns the whole store.")
+    for name in (given.get("namespace") or token.namespace, *(given.get("namespaces") or ())):
+        if name != token.namespace:
+            raise Problem(403, f"The token {token.name!r} is for another namespace.")

@@ -1,0 +1,41 @@
+"""The page's shell: files that anybody may load, for they hold nothing; what they show needs a token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What a browser may do with what it gets from here: nothing from elsewhere, nothing that a text brings."""
+
+
+def folder() -> Path:
+    """Where the files are."""
+    return Path(str(files("recollect.doors") / "page"))
+
+
+async def _shell(request: Request) -> Response:
+    return FileResponse(folder() / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+class _Files(StaticFiles):
+    """Asked for anew each time: a new version must not meet an old one."""
+
+    async def get_response(self, path: str, scope: object) -> Response:
+        response = await super().get_response(path, scope)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def routes() -> Sequence[BaseRoute]:
+    """The shell and its files."""
+    return (Route("/", _shell), Mount("/page", _Files(directory=folder())))

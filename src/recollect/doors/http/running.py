@@ -1,0 +1,36 @@
+"""Running the server: one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from recollect.doors.http.app import Limits, application
+from recollect.errors import StoreError
+
+__all__ = ["Limits", "application", "run"]
+
+_PATIENCE = 5
+
+
+def run(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; `ready` is told the address once it can be reached."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            raise StoreError(
+                f"The server can't listen on {host}, port {port} ({error.strerror}): choose a --port."
+            ) from error
+        listening.listen()
+        at = listening.getsockname()[1]
+        config = uvicorn.Config(
+            app, log_level="warning", server_header=False, timeout_graceful_shutdown=_PATIENCE, lifespan="off"
+        )
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{at}")
+        uvicorn.Server(config).run(sockets=[listening])
