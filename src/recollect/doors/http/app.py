@@ -108,6 +108,7 @@ class _Server:
         operation = by_method[request.method if request.method != "HEAD" else "GET"]
         request.scope["recollect.operation"] = operation.name
         token = await run_in_threadpool(self.guard.check_token, request.headers)
+        check_allowed(token, operation, {})
         given = asking.from_path(operation, request.path_params)
         given |= asking.from_query(operation, request.url.query)
         check_allowed(token, operation, given)

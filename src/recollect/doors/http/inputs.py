@@ -66,7 +66,7 @@ NAME: Schema = {
     "maxLength": LONGEST_NAME,
     "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
 }
-TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT, "pattern": r"[^\s\x00]"}
+TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
 QUERY: Schema = {"type": "string", "maxLength": LONGEST_TEXT}
 MOMENT: Schema = {
     "type": "string",
@@ -157,7 +157,7 @@ CHANGES: Properties = {"text": described(TEXT, "A new text."), **MEMORY_FIELDS}
 DOCUMENT: Properties = {
     "name": described(NAME, "What it is known by; the same name again replaces it."),
     "text": described(
-        {"type": "string", "minLength": 1, "maxLength": LONGEST_DOCUMENT, "pattern": r"[^\s\x00]"},
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_DOCUMENT},
         "Markdown or plain text.",
     ),
     "metadata": METADATA,

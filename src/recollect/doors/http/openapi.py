@@ -22,6 +22,7 @@ _REFUSALS = {
     403: "The token does not allow it, or it comes from a foreign page.",
     404: "There is no such thing.",
     406: "Only JSON can be given.",
+    409: "The store is not ready for it: an embedder or vectors are missing.",
     413: "The request or its answer would be too large.",
     415: "The body is not JSON.",
     422: "It is of the right form, but can't be carried out; nothing was changed.",
@@ -88,8 +89,9 @@ def _described(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         },
     }
     if operation.body is not None:
+        needed = bool(operation.body.keys() & {"required", "minProperties"})
         forms = {JSON: {"schema": operation.body}}
-        described["requestBody"] = {"required": bool(operation.body.get("required")), "content": forms}
+        described["requestBody"] = {"required": needed, "content": forms}
     return described
 
 

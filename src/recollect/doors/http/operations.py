@@ -96,7 +96,7 @@ def place(cursor: str | None) -> Place | None:
         id.encode()
         return Place(at, id)
     except (binascii.Error, ValueError, TypeError) as error:
-        raise Problem(400, "That is no cursor: give `next` of the page before, as it is.") from error
+        raise Problem(422, "That is no cursor: give `next` of the page before, as it is.") from error
 
 
 def sliced(named: Mapping[str, object], limit: int, cursor: str | None) -> Page:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse
 from recollect.errors import (
     ConfigError,
     EmbedderError,
+    EmbedderMissing,
     InvalidInput,
     NotFound,
     RecollectError,
@@ -27,6 +28,7 @@ TITLES = {
     404: "There is no such thing",
     405: "That can't be done here",
     406: "That form is not available",
+    409: "The store is not ready for that",
     413: "That is too large",
     415: "That form can't be read",
     422: "The request can't be carried out",
@@ -69,6 +71,8 @@ def _status(error: RecollectError) -> int:
         return 403
     if isinstance(error, (InvalidInput, ConfigError)):
         return 422
+    if isinstance(error, EmbedderMissing):
+        return 409
     if isinstance(error, (StoreBusy, StoreUnreachable, StoreClosed, EmbedderError)):
         return 503
     return 500

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -14,6 +16,7 @@ from recollect.errors import StoreError
 __all__ = ["Limits", "application", "run"]
 
 _PATIENCE = 5
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -33,4 +36,18 @@ def run(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> Non
             app, log_level="warning", server_header=False, timeout_graceful_shutdown=_PATIENCE, lifespan="off"
         )
         ready(f"http://{f'[{host}]' if ':' in host else host}:{at}")
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends by itself when it is told to, so that whoever started it can close the store."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at Ctrl-C and SIGTERM, and leave it at that."""
+        before = {number: signal.signal(number, self.handle_exit) for number in _STOPPING}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
