@@ -113,7 +113,8 @@ class _Server:
         given |= asking.from_query(operation, request.url.query)
         check_allowed(token, operation, given)
         content = await self._content(request)
-        given |= asking.from_body(operation, content, request.headers.get("content-type", ""))
+        kind = request.headers.get("content-type", "")
+        given |= await run_in_threadpool(asking.from_body, operation, content, kind)
         check_allowed(token, operation, given)
         run = partial(operation.run, self._view(token, given.pop("namespace", None)), **given)
         if operation.lines:

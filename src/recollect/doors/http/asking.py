@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -20,6 +19,8 @@ JSON, LINES = "application/json", "application/x-ndjson"
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 _WHOLE = re.compile(r"-?\d{1,18}")
 _LONGEST_SHOWN = 80
+_validators: dict[tuple[str, str], Draft202012Validator] = {}
+"""One for each part of each operation, made when it is first needed."""
 
 
 def path_names(path: str) -> list[str]:
@@ -120,14 +121,11 @@ def _no_number(name: str) -> Any:
 
 
 def _check(given: Any, place: tuple[str, str], schema: Schema) -> None:
-    error = best_match(_validator(place, json.dumps(schema)).iter_errors(given))
+    if place not in _validators:
+        _validators[place] = Draft202012Validator(schema)
+    error = best_match(_validators[place].iter_errors(given))
     if error is not None:
         raise Problem(400, _sentence(error, place[0]))
-
-
-@cache
-def _validator(place: tuple[str, str], schema: str) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema))
 
 
 def _sentence(error: ValidationError, place: str) -> str:

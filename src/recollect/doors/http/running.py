@@ -22,7 +22,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 def run(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM; `ready` is told the address once it can be reached."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listening:
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:  # else asyncio delays
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))

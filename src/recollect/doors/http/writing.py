@@ -103,7 +103,7 @@ OPERATIONS = (
         "Remember many texts: found by their words at once.",
         _remember_many, list[Remembered],
         body=body(
-            {"drafts": several(body(DRAFT, "text"), 10_000), "on_duplicate": inputs.ON_DUPLICATE}, "drafts"
+            {"drafts": several(body(DRAFT, "text"), 1_000), "on_duplicate": inputs.ON_DUPLICATE}, "drafts"
         ),
         writes=True, progress=True,
     ),
@@ -241,6 +241,6 @@ OPERATIONS = (
         "import", "POST", "/v1/import",
         "Write what an export gave, all or nothing.",
         lambda memories, records: memories.import_records(records), _as_is(_COUNTS),
-        body=body({"records": several({"type": "object"}, 1_000_000)}, "records"), writes=True,
+        body=body({"records": several({"type": "object"}, 10_000)}, "records"), writes=True,
     ),
 )  # fmt: skip
