@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         EmbedderError,
         EmbedderFailed,
         EmbedderMissing,
+        EmbedderUnavailable,
         InvalidInput,
         NoSuchDocument,
         NoSuchMemory,
@@ -75,9 +76,9 @@ _HOMES = {
         "Stats", "Successor", "TimeUsed", "Timeline", "Tuned", "Why", "WhyNot",
     ),
     "recollect.errors": (
-        "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
-        "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NoSuchStore", "NotAStore", "NotFound",
-        "RecollectError", "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull",
+        "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "EmbedderUnavailable",
+        "InvalidInput", "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NoSuchStore", "NotAStore",
+        "NotFound", "RecollectError", "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull",
         "StoreReadOnly", "StoreTooNew", "StoreUnreachable",
     ),
 }  # fmt: skip
@@ -91,6 +92,7 @@ __all__ = [
     "EmbedderError",
     "EmbedderFailed",
     "EmbedderMissing",
+    "EmbedderUnavailable",
     "Finding",
     "Hit",
     "Ingested",

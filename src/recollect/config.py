@@ -10,13 +10,16 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from recollect.embed.settings import TIMEOUT, Access, EmbedderSettings, Named, Secret, Table
 from recollect.errors import ConfigError
 
 FILE_NAME = "recollect.toml"
+OPENAI = "https://api.openai.com/v1"
+OLLAMA_PORT = 11434
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +31,10 @@ class Config:
     embedder: str = "auto"
     quick: bool = False
     origins: Mapping[str, str] | None = None
+    embedding: EmbedderSettings = field(default_factory=EmbedderSettings)
 
 
-SETTINGS = tuple(field.name for field in fields(Config) if field.name != "origins")
+SETTINGS = tuple(field.name for field in fields(Config) if field.name not in ("origins", "embedding"))
 SWITCHES = ("quick",)
 """Those settings that are on or off."""
 _ON_OR_OFF = {"1": True, "true": True, "yes": True, "on": True}
@@ -43,14 +47,15 @@ def load(**given: str | bool | None) -> Config:
     values["url"] = str(default_path())
     origins = dict.fromkeys(values, "default")
     path = find_file()
+    from_file, table = _from_file(path) if path else ({}, {})
     for origin, source in (
-        (str(path), _from_file(path) if path else {}),
+        (str(path), from_file),
         ("environment", _from_environment()),
         ("argument", {name: value for name, value in given.items() if value is not None}),
     ):
         for name, value in source.items():
             values[name], origins[name] = value, origin
-    return Config(**values, origins=origins)
+    return Config(**values, origins=origins, embedding=_embedding(table, str(path)))
 
 
 def default_path() -> Path:
@@ -95,11 +100,13 @@ def _switch(name: str, value: str) -> bool:
     return _ON_OR_OFF[value.lower()]
 
 
-def _from_file(path: Path) -> dict[str, str | bool]:
+def _from_file(path: Path) -> tuple[dict[str, str | bool], Mapping[str, Any]]:
+    """Its settings, and what the table [embedder] says besides the embedder's name."""
     try:
         settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"{path} can't be read ({error}): mend it, or remove it.") from error
+    table = _table(settings, str(path))
     for name, value in settings.items():
         if name not in SETTINGS:
             raise ConfigError(
@@ -117,7 +124,103 @@ def _from_file(path: Path) -> dict[str, str | bool]:
             raise ConfigError(
                 f"{path} names a home folder that is not there: write the path in full."
             ) from None
-    return settings
+    return settings, table
+
+
+def _table(settings: dict[str, Any], where: str) -> Mapping[str, Any]:
+    """What [embedder] says; in the settings, the embedder's name takes its place."""
+    if not isinstance(settings.get("embedder"), dict):
+        return {}
+    table = Table.read(settings.pop("embedder"), where)
+    if table.name is not None:
+        settings["embedder"] = table.name
+    return table.options
+
+
+def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
+    """What is set for providers: by the table, else by the variables that they are known for."""
+    provider = table.get("provider")
+    return EmbedderSettings(
+        named=Named(provider, table["model"]) if provider and "model" in table else None,
+        query_prefix=table.get("query_prefix"),
+        document_prefix=table.get("document_prefix"),
+        batch=table.get("batch"),
+        timeout=float(table.get("timeout", TIMEOUT)),
+        access={
+            name: _access(name, table if provider == name else {}, where) for name in ("openai", "ollama")
+        },
+        cache=_cache(table),
+    )
+
+
+def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
+    if provider == "ollama":
+        elsewhere, variable = _ollama_url(os.environ.get("OLLAMA_HOST", "")), table.get("api_key_env", "")
+    else:
+        elsewhere = os.environ.get("OPENAI_BASE_URL") or OPENAI
+        variable = table.get("api_key_env", "OPENAI_API_KEY")
+    named = "base_url" if "base_url" in table else {"ollama": "OLLAMA_HOST"}.get(provider, "OPENAI_BASE_URL")
+    url = str(table.get("base_url", elsewhere)).strip()
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
+        source = where if "base_url" in table else "The environment"
+        raise ConfigError(
+            f"{source} sets {named} to {without_password(url)!r}: write a whole address, such as http://localhost:8000/v1."
+        )
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"The key in {variable} has characters that no key has: set it again.")
+    return Access(url.rstrip("/"), Secret(key) if key else None, variable)
+
+
+def _ollama_url(host: str) -> str:
+    """Where a client finds the server that OLLAMA_HOST tells to listen.
+
+    >>> _ollama_url(""), _ollama_url("0.0.0.0"), _ollama_url("https://gpu.example")
+    ('http://localhost:11434', 'http://127.0.0.1:11434', 'https://gpu.example')
+    """
+    host = host.strip().rstrip("/")
+    scheme, separator, rest = host.rpartition("://")
+    place, colon, port = rest.partition(":") if "[" not in rest else (rest, "", "")
+    place = {"": "localhost", "0.0.0.0": "127.0.0.1"}.get(place, place)
+    if not port and not separator:
+        colon, port = ":", str(OLLAMA_PORT)
+    return f"{scheme or 'http'}://{place}{colon}{port}"
+
+
+def _cache(table: Mapping[str, Any]) -> Path | None:
+    """Where vectors of questions are kept; None where that is switched off."""
+    switch = os.environ.get("RECOLLECT_QUERY_CACHE")
+    wanted = _switch("RECOLLECT_QUERY_CACHE", switch) if switch else bool(table.get("cache", True))
+    if not wanted:
+        return None
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False)) / "queries.db"
+
+
+def shown(config: Config) -> dict[str, tuple[str | bool, str]]:
+    """Every setting in force, as it may be shown, and where it comes from; never a password or a key."""
+    origins = config.origins or {}
+    found: dict[str, tuple[str | bool, str]] = {
+        name: (getattr(config, name), origins.get(name, "")) for name in SETTINGS
+    }
+    found["url"] = (without_password(config.url), origins.get("url", ""))
+    provider = config.embedder.partition(":")[0]
+    access = config.embedding.access.get(provider)
+    if access is None:
+        return found
+    held = config.embedding.held_for(Named.parse(config.embedder))
+    is_set = "set" if access.key else "not set"
+    details = {
+        "base_url": without_password(access.base_url),
+        "api_key": f"{access.key_from} ({is_set})" if access.key_from else "none",
+        "timeout": f"{held.timeout:g} s",
+        "batch": str(held.batch) if held.batch else None,
+        "query_prefix": held.query_prefix,
+        "document_prefix": held.document_prefix,
+        "cache": str(held.cache) if held.cache else "off",
+    }
+    return found | {f"embedder.{name}": (value, "") for name, value in details.items() if value is not None}
 
 
 def without_password(value: str) -> str:

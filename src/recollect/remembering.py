@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from recollect import documents, drafting
 from recollect.embed.base import Embedder
-from recollect.errors import EmbedderError, InvalidInput
+from recollect.errors import EmbedderError, EmbedderUnavailable, InvalidInput
 from recollect.meaning import Meaning, generation_of
 from recollect.query.languages import detect
 from recollect.store.base import Pending, Record, Store, Text, Vector
@@ -20,6 +20,7 @@ from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 
 ROWS_AT_ONCE = 256
 VECTORS_AT_ONCE = 64
+CATCH_UP = 16
 _GIVE_UP = 3
 Item = TypeVar("Item")
 
@@ -43,6 +44,8 @@ def remember(
     elif embedder:
         record = replace(record, vector=vector_of(meaning, embedder, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
+    if embedder and record.vector is not None and meaning.owes_vectors:
+        _catch_up(store, meaning, namespace, embedder, now)
     return Remembered(added.id, added.outcome, added.embedded, added.near_duplicates)
 
 
@@ -113,19 +116,40 @@ def embed_pending(
 
 def _vectors(meaning: Meaning, embedder: Embedder, batch: Sequence[Pending]) -> list[tuple[Pending, Vector]]:
     """A batch's vectors. One text that can't be embedded must not hold up the others; none: it is down."""
+    vectors: list[tuple[Pending, Vector]] = []
     try:
         together = meaning.embed(embedder, [item.text for item in batch])
         return list(zip(batch, together, strict=True))
+    except EmbedderUnavailable:
+        return vectors
     except EmbedderError:
         pass
-    vectors: list[tuple[Pending, Vector]] = []
     for number, item in enumerate(batch, 1):
         try:
             vectors.append((item, meaning.embed(embedder, [item.text])[0]))
+        except EmbedderUnavailable:
+            break
         except EmbedderError:
             if number >= _GIVE_UP and not vectors:
                 break
     return vectors
+
+
+def _catch_up(store: Store, meaning: Meaning, namespace: str, embedder: Embedder, now: datetime) -> None:
+    """The embedder works again: vectors for some of those that were kept without one, and more next time."""
+    generation = generation_of(embedder)
+    waiting = store.pending(namespace, generation, 0, CATCH_UP)
+    meaning.owes_vectors = len(waiting) == CATCH_UP
+    if not waiting:
+        return
+    try:
+        vectors = meaning.embed(embedder, [item.text for item in waiting], soon=True)
+    except EmbedderUnavailable:
+        meaning.owes_vectors = True
+    except EmbedderError:
+        meaning.owes_vectors = False  # one text among them is the trouble: recollect reembed tries each alone
+    else:
+        store.set_vectors(namespace, generation, list(zip(waiting, vectors, strict=True)), now)
 
 
 def ingest(
@@ -188,8 +212,12 @@ def _passage(passage: documents.Passage, title: str, name: str, now: datetime, m
 def writer_of(store: Store, meaning: Meaning, namespace: str) -> Embedder | None:
     """The embedder for new memories; None when there is none now, so that the row is kept all the same."""
     try:
-        return meaning.writer(store.facts([namespace]).get(namespace))
+        embedder = meaning.writer(store.facts([namespace]).get(namespace))
+        if embedder is not None:
+            generation_of(embedder)  # one that must ask a server how long its vectors are may fail here
+        return embedder
     except EmbedderError:
+        meaning.owes_vectors = True
         return None
 
 
@@ -197,9 +225,10 @@ def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | 
     """The vector of a record, or None when it can't be had now."""
     try:
         text = embedded_text(record.content, record.speaker, record.headings, None)
-        vector: Vector = meaning.embed(embedder, [text])[0]
+        vector: Vector = meaning.embed(embedder, [text], soon=True)[0]
         return vector
     except EmbedderError:
+        meaning.owes_vectors = True
         return None
 
 
