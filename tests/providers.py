@@ -1,7 +1,7 @@
 """A provider of embeddings on loopback that speaks the real protocols, and fails as it is told to.
 
-POST /api/embed is Ollama's, POST /v1/embeddings OpenAI's. The vectors are those of the hashing embedder, so that
-what is found with them means something. `python -m tests.providers 11434` runs it by itself.
+POST /api/embed is Ollama's, POST /v1/embeddings OpenAI's. The vectors are those of the hashing embedder, so
+that what is found with them means something. `python -m tests.providers 11434` runs it by itself.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from recollect.embed.base import Embedder, find_embedder
 from recollect.embed.hashing import HashingEmbedder
 from recollect.embed.provided import Provided
 from recollect.embed.remote import Pause, Remote, _parts, _seconds
-from recollect.embed.settings import Access, EmbedderSettings, Secret
+from recollect.embed.settings import Access, EmbedderSettings, Named, Secret
 from recollect.errors import ConfigError, EmbedderFailed, EmbedderMissing, EmbedderUnavailable
 
-from .providers import UNLISTED, Fault, Provider, Request, unused_port
+from .providers import UNLISTED, Fault, Provider, unused_port
 
 KEY = "sk-test-1234567890abcdef"
 TEXTS = ["The cache is warm", "Ports and walruses", "Grüße an alle"]
@@ -108,10 +108,6 @@ class TestWhatIsAsked:
         ]
 
     def test_prefixes_can_be_set(self, find: Find, provider: Provider) -> None:
-        named = EmbedderSettings(query_prefix="Q: ", document_prefix="").held_for
-        assert named is not None
-        from recollect.embed.settings import Named
-
         embedder = find("ollama:own", named=Named("ollama", "own"), query_prefix="Q: ", document_prefix="D: ")
         embedder.embed(["a text"])
         embedder.embed_query("a question")
@@ -129,14 +125,10 @@ class TestWhatIsAsked:
         assert np.allclose(vectors, expected(texts, 768), atol=1e-6)
 
     def test_the_size_of_batches_can_be_set(self, find: Find, provider: Provider) -> None:
-        from recollect.embed.settings import Named
-
         find("ollama:bge-m3", named=Named("ollama", "bge-m3"), batch=2).embed(TEXTS)
         assert [len(request.texts) for request in provider.asked] == [2, 1]
 
-    def test_a_text_too_long_for_the_model_is_cut_until_it_is_not(
-        self, find: Find, provider: Provider
-    ) -> None:
+    def test_a_text_that_is_too_long_is_cut_until_it_is_not(self, find: Find, provider: Provider) -> None:
         refusal = Fault(400, b'{"error": {"message": "maximum context length is 8192 tokens"}}')
         provider.faults = [refusal, refusal]
         find("openai:text-embedding-3-small").embed(["word " * 4_000])
@@ -195,8 +187,6 @@ class TestDimensions:
             find_embedder(name)
 
     def test_the_fingerprint_tells_what_would_give_other_vectors(self, find: Find) -> None:
-        from recollect.embed.settings import Named
-
         plain = find("openai:bge-m3").fingerprint
         assert find("ollama:bge-m3").fingerprint == plain, "whoever runs it"
         assert find("ollama:bge-m3:latest").fingerprint == plain
@@ -249,25 +239,25 @@ class TestFaults:
         assert len(provider.asked) == 1
 
     def test_retry_after_is_honoured(self, find: Find, provider: Provider) -> None:
-        """A server that gets a request too early says no again, so only who waits gets an answer."""
-        import time
+        from stamina import instrumentation
 
-        ready: list[float] = []
-
-        def too_early(request: Request) -> None:
-            ready.append(time.monotonic())
-
-        provider.before = too_early
-        provider.faults = [Fault(429, headers={"Retry-After": "1"})]
-        find("openai:text-embedding-3-small").embed_query("text")
-        assert ready[1] - ready[0] >= 0.9
+        waited: list[float] = []
+        before = instrumentation.get_on_retry_hooks()
+        instrumentation.set_on_retry_hooks([lambda details: waited.append(details.wait_for)])
+        try:
+            provider.faults = [Fault(429, headers={"Retry-After": "1"}), Fault(503), Fault()]
+            find("openai:text-embedding-3-small").embed_query("text")
+        finally:
+            instrumentation.set_on_retry_hooks(before)
+        assert waited == [1.0, 0.0]
 
     def test_retry_after_is_bounded(self, find: Find, provider: Provider) -> None:
         provider.always = Fault(429, headers={"Retry-After": "3600"})
         embedder = find("openai:text-embedding-3-small")
-        for ask in (lambda: embedder.embed_query("text"), lambda: embedder.embed(["text"])):
-            with pytest.raises(EmbedderUnavailable, match="429"):
-                ask()
+        with pytest.raises(EmbedderUnavailable, match="429"):
+            embedder.embed_query("text")
+        with pytest.raises(EmbedderUnavailable, match="429"):
+            embedder.embed(["text"])
         assert len(provider.asked) == 2, "nobody waits an hour"
 
     def test_retry_after_as_a_date_or_as_nonsense(self) -> None:
@@ -292,10 +282,8 @@ class TestFaults:
     def test_one_who_waits_does_not_wait_for_ever(
         self, find: Find, provider: Provider, name: str, fault: Fault
     ) -> None:
-        from recollect.embed.settings import Named
-
         provider.always = fault
-        embedder = find(name, named=Named(*name.split(":")), timeout=0.3)
+        embedder = find(name, named=Named.parse(name), timeout=0.3)
         with pytest.raises(EmbedderUnavailable, match="did not answer in time"):
             embedder.embed_query("text")
         with pytest.raises(EmbedderUnavailable, match="did not answer in time; it is asked again in"):
@@ -360,7 +348,7 @@ class TestFaults:
     ) -> None:
         caplog.set_level(logging.DEBUG)
         provider.key = "another"
-        messages = []
+        messages: list[Exception] = []
         with pytest.raises(EmbedderUnavailable, match="refuses the key in OPENAI_API_KEY") as caught:
             find("openai:text-embedding-3-small", key=KEY).embed(["text"])
         messages.append(caught.value)
