@@ -154,22 +154,21 @@ def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
 
 
 def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
-    if provider == "ollama":
-        elsewhere, variable = _ollama_url(os.environ.get("OLLAMA_HOST", "")), table.get("api_key_env", "")
-    else:
-        elsewhere = os.environ.get("OPENAI_BASE_URL") or OPENAI
-        variable = table.get("api_key_env", "OPENAI_API_KEY")
-    named = "base_url" if "base_url" in table else {"ollama": "OLLAMA_HOST"}.get(provider, "OPENAI_BASE_URL")
-    url = str(table.get("base_url", elsewhere)).strip()
+    """Where a provider is. What only the environment has wrong is said when somebody asks that provider."""
+    variable: str = table.get("api_key_env", "OPENAI_API_KEY" if provider == "openai" else "")
+    named = "OPENAI_BASE_URL" if provider == "openai" else "OLLAMA_HOST"
+    elsewhere = os.environ.get(named, "")
+    elsewhere = (elsewhere or OPENAI) if provider == "openai" else _ollama_url(elsewhere)
+    url, problem = str(table.get("base_url", elsewhere)).strip().rstrip("/"), ""
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
-        source = where if "base_url" in table else "The environment"
-        raise ConfigError(
-            f"{source} sets {named} to {without_password(url)!r}: write a whole address, such as http://localhost:8000/v1."
-        )
+        source = f"{where} sets base_url" if "base_url" in table else f"{named} is set"
+        problem = f"{source} to {without_password(url)!r}: write a whole address, such as http://host:8000/v1"
+        if "base_url" in table:
+            raise ConfigError(f"{problem}.")
     key = os.environ.get(variable, "").strip() if variable else ""
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"The key in {variable} has characters that no key has: set it again.")
-    return Access(url.rstrip("/"), Secret(key) if key else None, variable)
+        problem, key = f"{variable} has characters that no key has: set it again", ""
+    return Access(url, Secret(key) if key else None, variable, problem)
 
 
 def _ollama_url(host: str) -> str:
@@ -178,13 +177,11 @@ def _ollama_url(host: str) -> str:
     >>> _ollama_url(""), _ollama_url("0.0.0.0"), _ollama_url("https://gpu.example")
     ('http://localhost:11434', 'http://127.0.0.1:11434', 'https://gpu.example')
     """
-    host = host.strip().rstrip("/")
-    scheme, separator, rest = host.rpartition("://")
-    place, colon, port = rest.partition(":") if "[" not in rest else (rest, "", "")
-    place = {"": "localhost", "0.0.0.0": "127.0.0.1"}.get(place, place)
-    if not port and not separator:
-        colon, port = ":", str(OLLAMA_PORT)
-    return f"{scheme or 'http'}://{place}{colon}{port}"
+    scheme, _, rest = host.strip().rstrip("/").rpartition("://")
+    place, port = re.sub(r":\d*$", "", rest), re.search(r":(\d+)$", rest)
+    place = {"": "localhost", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(place, place)
+    number = f":{port[1]}" if port else "" if scheme else f":{OLLAMA_PORT}"
+    return f"{scheme or 'http'}://{place}{number}"
 
 
 def _cache(table: Mapping[str, Any]) -> Path | None:

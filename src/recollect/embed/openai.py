@@ -22,7 +22,7 @@ class OpenAIEmbedder(Remote):
     most_texts = 128
 
     def _vectors(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
-        if self._access.key is None and self._access.base_url == HOME:
+        if self._access.key is None and self._access.base_url == HOME and not self._access.problem:
             raise EmbedderUnavailable(
                 f"{self.name} needs a key: set {self._access.key_from or 'api_key_env'}"
             )

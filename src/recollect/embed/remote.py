@@ -147,6 +147,8 @@ class Remote(Provided):
     def _vectors(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
         import numpy as np
 
+        if self._access.problem:
+            raise EmbedderUnavailable(self._access.problem)
         parts = [self._ask(part, soon=soon) for part in _parts(texts, self._most_texts, self.most_characters)]
         if len({part.shape[1] for part in parts}) != 1:
             raise EmbedderFailed(f"{self._where} gave vectors of different lengths")

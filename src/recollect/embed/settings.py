@@ -52,11 +52,12 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a remote provider is, its key, and the environment variable that the key is read from."""
+    """Where a remote provider is, its key, the variable that this is read from, and what is wrong there."""
 
     base_url: str
     key: Secret | None = None
     key_from: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
