@@ -17,8 +17,9 @@ import pytest
 from recollect import config
 from recollect.embed.base import Embedder, find_embedder
 from recollect.embed.hashing import HashingEmbedder
+from recollect.embed.patience import Pause, seconds_of
 from recollect.embed.provided import Provided
-from recollect.embed.remote import Pause, Remote, _parts, _seconds
+from recollect.embed.remote import Remote, _parts
 from recollect.embed.settings import Access, EmbedderSettings, Named, Secret
 from recollect.errors import ConfigError, EmbedderFailed, EmbedderMissing, EmbedderUnavailable
 
@@ -261,9 +262,9 @@ class TestFaults:
         assert len(provider.asked) == 2, "nobody waits an hour"
 
     def test_retry_after_as_a_date_or_as_nonsense(self) -> None:
-        assert _seconds("7") == 7
-        assert _seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-        assert [_seconds(value) for value in (None, "", "soon", "-5")] == [None, None, None, 0]
+        assert seconds_of("7") == 7
+        assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+        assert [seconds_of(value) for value in (None, "", "soon", "-5")] == [None, None, None, 0]
 
     def test_a_quota_that_is_used_up_is_not_waited_for(self, find: Find, provider: Provider) -> None:
         provider.always = Fault(429, b'{"error": {"message": "...", "code": "insufficient_quota"}}')

@@ -105,6 +105,7 @@ timeout = 3
             ('provider = "ollama"\nmodel = "m"\ntimeout = inf', "give more than 0"),
             ('provider = "ollama"\nmodel = "m"\nbase_url = "localhost"', "write a whole address"),
             ('provider = "ollama"\nmodel = "m"\nbase_url = "ftp://x"', "write a whole address"),
+            ('provider = "ollama"\nmodel = "m"\nbase_url = "http://x?key=1"', "write a whole address"),
             ('provider = "fastembed"\nmodel = "m"\nbase_url = "http://x"', "runs on this machine"),
             ('provider = "arctic-s"\nmodel = "m"', "means nothing to arctic-s"),
         ],
@@ -235,7 +236,8 @@ api_key_env = "MY_KEY"
         assert shown["embedder"] == {"value": "openai:bge-m3", "origin": str(cli.folder / "recollect.toml")}
         assert shown["embedder.base_url"]["value"] == "http://me:***@localhost:8000/v1"
         assert shown["embedder.api_key"]["value"] == "MY_KEY (set)"
-        assert shown["embedder.timeout"]["value"] == "10 s"
+        assert shown["embedder.timeout"] == {"value": "10 s", "origin": "default"}
+        assert shown["embedder.base_url"]["origin"] == str(cli.folder / "recollect.toml")
         text = cli.out("config") + json.dumps(shown)
         assert KEY not in text
         assert "secret" not in text

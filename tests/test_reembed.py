@@ -1,4 +1,4 @@
-"""`recollect reembed` in real processes: interrupted anywhere, resumed without repeating, searched meanwhile."""
+"""`recollect reembed` in real processes: interrupted anywhere, resumed without repeating; searched always."""
 
 from __future__ import annotations
 
@@ -168,6 +168,7 @@ def test_a_provider_that_dies_on_the_way(store_url: str, provider: Provider) -> 
     said = finish(child, 4)
     assert f"{NUMBER - WHOLE_BATCHES} memories still without a vector" in said
     assert "run recollect reembed again" in said
+    assert "No vectors for now: ollama at" in said
     is_searched_by(store_url, "hash:64")
     provider.before = lambda request: None
     provider.asked.clear()

@@ -150,6 +150,8 @@ def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
             name: _access(name, table if provider == name else {}, where) for name in ("openai", "ollama")
         },
         cache=_cache(table),
+        origins=dict.fromkeys(table, where)
+        | ({"cache": "environment"} if os.environ.get("RECOLLECT_QUERY_CACHE") else {}),
     )
 
 
@@ -160,7 +162,7 @@ def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
     elsewhere = os.environ.get(named, "")
     elsewhere = (elsewhere or OPENAI) if provider == "openai" else _ollama_url(elsewhere)
     url, problem = str(table.get("base_url", elsewhere)).strip().rstrip("/"), ""
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
+    if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
         source = f"{where} sets base_url" if "base_url" in table else f"{named} is set"
         problem = f"{source} to {without_password(url)!r}: write a whole address, such as http://host:8000/v1"
         if "base_url" in table:
@@ -168,7 +170,8 @@ def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
     key = os.environ.get(variable, "").strip() if variable else ""
     if not (key.isascii() and key.isprintable()):
         problem, key = f"{variable} has characters that no key has: set it again", ""
-    return Access(url, Secret(key) if key else None, variable, problem)
+    origin = where if "base_url" in table else named if os.environ.get(named) else "default"
+    return Access(url, Secret(key) if key else None, variable, problem, origin)
 
 
 def _ollama_url(host: str) -> str:
@@ -217,7 +220,12 @@ def shown(config: Config) -> dict[str, tuple[str | bool, str]]:
         "document_prefix": held.document_prefix,
         "cache": str(held.cache) if held.cache else "off",
     }
-    return found | {f"embedder.{name}": (value, "") for name, value in details.items() if value is not None}
+    origins = dict(held.origins) | {"base_url": access.origin, "api_key": "environment"}
+    return found | {
+        f"embedder.{name}": (value, origins.get(name, "default"))
+        for name, value in details.items()
+        if value is not None
+    }
 
 
 def without_password(value: str) -> str:

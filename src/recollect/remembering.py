@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +23,7 @@ ROWS_AT_ONCE = 256
 VECTORS_AT_ONCE = 64
 CATCH_UP = 16
 _GIVE_UP = 3
+_log = logging.getLogger("recollect")
 Item = TypeVar("Item")
 
 
@@ -120,17 +122,18 @@ def _vectors(meaning: Meaning, embedder: Embedder, batch: Sequence[Pending]) -> 
     try:
         together = meaning.embed(embedder, [item.text for item in batch])
         return list(zip(batch, together, strict=True))
-    except EmbedderUnavailable:
+    except EmbedderUnavailable as error:
+        _log.warning("No vectors for now: %s", error)
         return vectors
     except EmbedderError:
         pass
     for number, item in enumerate(batch, 1):
         try:
             vectors.append((item, meaning.embed(embedder, [item.text])[0]))
-        except EmbedderUnavailable:
-            break
-        except EmbedderError:
-            if number >= _GIVE_UP and not vectors:
+        except EmbedderError as error:
+            is_down = isinstance(error, EmbedderUnavailable)
+            if is_down or (number >= _GIVE_UP and not vectors):
+                _log.warning("No vectors for now: %s", error)
                 break
     return vectors
 

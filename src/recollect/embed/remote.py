@@ -12,12 +12,11 @@ import os
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from recollect.embed.patience import Patience, Pause, TryAgain, seconds_of, whether_again
 from recollect.embed.provided import Provided
 from recollect.embed.settings import Access, EmbedderSettings, Named
 from recollect.errors import EmbedderFailed, EmbedderMissing, EmbedderUnavailable
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PAUSE = 15.0
-"""Seconds for which a provider that is down is left alone."""
 _LARGEST_ANSWER = 64_000_000
 _AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
 _TOO_LONG = frozenset({400, 413, 422})
@@ -38,53 +35,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(?:sk|pk|key|bearer|token)[-_ ]\S{6,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How often, and for how many seconds in all, one request is tried; how long it may take each time."""
-
-    attempts: int
-    seconds: float
-    one: float
-    refused: float
-    """Seconds after which a server that refuses connections is given up."""
-
-
-class _TryAgain(Exception):
-    """It may work in a moment; `wait` is how long the server asked for, if it did."""
-
-    def __init__(self, message: str, *, wait: float | None = None, refused: bool = False) -> None:
-        super().__init__(message)
-        self.wait = wait
-        self.refused = refused
-
-
 class _TooLong(EmbedderFailed):
     """The server refused the texts; shorter ones may do."""
-
-
-class Pause:
-    """Remembers that a provider is down, for some seconds."""
-
-    def __init__(self, seconds: float = PAUSE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self._until = 0.0
-        self._reason = ""
-        self._refused = False
-
-    def begin(self, reason: str, *, refused: bool) -> None:
-        """Leave it alone from now on."""
-        self._until, self._reason, self._refused = self._clock() + self._seconds, reason, refused
-
-    def end(self) -> None:
-        """It answered."""
-        self._until = 0.0
-
-    def check(self, *, soon: bool) -> None:
-        """EmbedderUnavailable while it lasts; patient work asks all the same, unless nobody listened."""
-        left = self._until - self._clock()
-        if left > 0 and (soon or self._refused):
-            raise EmbedderUnavailable(f"{self._reason}; it is asked again in {left:.0f} s")
 
 
 class Remote(Provided):
@@ -171,7 +123,7 @@ class Remote(Provided):
         begun = time.monotonic()
         try:
             for attempt in stamina.retry_context(
-                on=lambda error: _whether_again(error, patience, time.monotonic() - begun),
+                on=lambda error: whether_again(error, patience, time.monotonic() - begun),
                 attempts=patience.attempts,
                 timeout=patience.seconds,
                 wait_initial=0.2,
@@ -180,7 +132,7 @@ class Remote(Provided):
             ):
                 with attempt:
                     answer = self._post(texts, patience, begun)
-        except _TryAgain as trouble:
+        except TryAgain as trouble:
             self._pause.begin(str(trouble), refused=trouble.refused)
             raise EmbedderUnavailable(str(trouble)) from trouble.__cause__
         except EmbedderUnavailable as error:
@@ -199,13 +151,13 @@ class Remote(Provided):
             with self._opened().stream("POST", url, json=self._body(texts), timeout=limits) as response:
                 body = _read_within(response, time.monotonic() + left, self._where)
         except httpx.TimeoutException as error:
-            raise _TryAgain(f"{self._where} did not answer in time") from error
+            raise TryAgain(f"{self._where} did not answer in time") from error
         except httpx.ConnectError as error:
-            raise _TryAgain(
+            raise TryAgain(
                 f"{self._where} can't be reached ({self._masked(str(error))})", refused=True
             ) from error
         except httpx.HTTPError as error:
-            raise _TryAgain(f"{self._where} broke off ({self._masked(str(error))})") from error
+            raise TryAgain(f"{self._where} broke off ({self._masked(str(error))})") from error
         if response.status_code != 200:
             self._refuse(response.status_code, body, response.headers.get("retry-after"))
         return body
@@ -218,7 +170,7 @@ class Remote(Provided):
         if status == 429 and b"insufficient_quota" in body:
             raise EmbedderUnavailable(f"{self._where}: the quota of this key is used up")
         if status in _AGAIN:
-            raise _TryAgain(said, wait=_seconds(retry_after))
+            raise TryAgain(said, wait=seconds_of(retry_after))
         if status in _TOO_LONG:
             raise _TooLong(f"{said}: it refuses this text")
         raise EmbedderUnavailable(f"{said}: {self._advice(status)}")
@@ -258,7 +210,8 @@ class Remote(Provided):
         """A text of others, short, in one line, without anything that might be a key."""
         if self._access.key:
             text = text.replace(self._access.key.reveal(), "***")
-        return " ".join(_LOOKS_LIKE_A_KEY.sub("***", text).split())[:160]
+        seen = "".join(each if each.isprintable() else " " for each in _LOOKS_LIKE_A_KEY.sub("***", text))
+        return " ".join(seen.split())[:160]
 
 
 _silent = logging.NullHandler()
@@ -277,15 +230,6 @@ def _library(name: str, embedder: str) -> Any:
         ) from error
 
 
-def _whether_again(error: Exception, patience: Patience, passed: float) -> bool | float:
-    if not isinstance(error, _TryAgain):
-        return False
-    left = (patience.refused if error.refused else patience.seconds) - passed
-    if error.wait is None:
-        return left > 0
-    return error.wait if error.wait < left else False
-
-
 def _read_within(response: httpx.Response, until: float, where: str) -> bytes:
     """The whole body: one that only drips in must not outlast everybody's patience."""
     parts: list[bytes] = []
@@ -296,7 +240,7 @@ def _read_within(response: httpx.Response, until: float, where: str) -> bytes:
         if size > _LARGEST_ANSWER:
             raise EmbedderFailed(f"{where} gave an answer that has no end")
         if time.monotonic() > until:
-            raise _TryAgain(f"{where} did not answer in time")
+            raise TryAgain(f"{where} did not answer in time")
     return b"".join(parts)
 
 
@@ -326,17 +270,3 @@ def _message(body: bytes) -> str:
                 found = found.get("message", "")
             break
     return found if isinstance(found, str) else ""
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After, in seconds or as a date."""
-    if not retry_after:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None

@@ -52,12 +52,13 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a remote provider is, its key, the variable that this is read from, and what is wrong there."""
+    """Where a remote provider is, and who says so; its key, and which variable holds it; what is wrong."""
 
     base_url: str
     key: Secret | None = None
     key_from: str = ""
     problem: str = ""
+    origin: str = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,13 @@ class EmbedderSettings:
     timeout: float = TIMEOUT
     access: Mapping[str, Access] = field(default_factory=dict)
     cache: Path | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where those that are not the defaults come from."""
 
     def held_for(self, named: Named) -> EmbedderSettings:
         """What of it holds for a model."""
         if self.named is None or self.named.provider != named.provider:
-            return EmbedderSettings(access=self.access, cache=self.cache)
+            return EmbedderSettings(access=self.access, cache=self.cache, origins=self.origins)
         return self if self.named.model == named.model else self.without_prefixes()
 
     @property
