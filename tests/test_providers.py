@@ -413,6 +413,29 @@ class TestPause:
         pause.check(soon=True)
 
 
+class TestProxies:
+    @pytest.fixture(autouse=True)
+    def no_proxy(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.lower(), raising=False)
+
+    def test_the_usual_variables_are_honoured(
+        self, find: Find, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HTTP_PROXY", provider.url)
+        with pytest.raises(EmbedderUnavailable):
+            find("ollama:bge-m3", url="http://embeddings.invalid").embed(["text"])
+        assert [request.path for request in provider.asked] == ["http://embeddings.invalid/api/embed"]
+
+    def test_none_leads_to_this_machine_itself(
+        self, find: Find, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_port()}")
+        monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{unused_port()}")
+        assert find("ollama:bge-m3").embed(["text"]).shape == (1, 1024)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_opens_connections_of_its_own(find: Find, provider: Provider) -> None:
     import warnings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -322,3 +323,14 @@ class TestEmbeddersOfOnesOwn:
         memories.remember(FACTS[0])
         assert memories.recall("walrus")[0].match == "both"
         assert own.asked == ["walrus"]
+
+
+def test_a_library_that_is_missing_is_named(
+    open_memories: OpenMemories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    memories = open_memories(embedder="fastembed:BAAI/bge-small-en-v1.5")
+    memories.remember_many(FACTS)
+    assert memories.reembed() == 3
+    assert "pip install 'recollect[fastembed]'" in caplog.text
+    assert memories.recall("walrus")[0].match == "keyword"

@@ -220,7 +220,10 @@ def shown(config: Config) -> dict[str, tuple[str | bool, str]]:
         "document_prefix": held.document_prefix,
         "cache": str(held.cache) if held.cache else "off",
     }
-    origins = dict(held.origins) | {"base_url": access.origin, "api_key": "environment"}
+    origins = dict(held.origins) | {
+        "base_url": access.origin,
+        "api_key": "environment" if access.key_from else "default",
+    }
     return found | {
         f"embedder.{name}": (value, origins.get(name, "default"))
         for name, value in details.items()

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from recollect import documents, drafting
 from recollect.embed.base import Embedder
-from recollect.errors import EmbedderError, EmbedderUnavailable, InvalidInput
+from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
 from recollect.meaning import Meaning, generation_of
 from recollect.query.languages import detect
 from recollect.store.base import Pending, Record, Store, Text, Vector
@@ -23,6 +23,7 @@ ROWS_AT_ONCE = 256
 VECTORS_AT_ONCE = 64
 CATCH_UP = 16
 _GIVE_UP = 3
+_NO_TEXT_S_FAULT = (EmbedderMissing, EmbedderUnavailable)
 _log = logging.getLogger("recollect")
 Item = TypeVar("Item")
 
@@ -122,19 +123,17 @@ def _vectors(meaning: Meaning, embedder: Embedder, batch: Sequence[Pending]) -> 
     try:
         together = meaning.embed(embedder, [item.text for item in batch])
         return list(zip(batch, together, strict=True))
-    except EmbedderUnavailable as error:
-        _log.warning("No vectors for now: %s", error)
-        return vectors
-    except EmbedderError:
-        pass
+    except EmbedderError as error:
+        trouble = error
     for number, item in enumerate(batch, 1):
+        if isinstance(trouble, _NO_TEXT_S_FAULT) or (number > _GIVE_UP and not vectors):
+            break
         try:
             vectors.append((item, meaning.embed(embedder, [item.text])[0]))
         except EmbedderError as error:
-            is_down = isinstance(error, EmbedderUnavailable)
-            if is_down or (number >= _GIVE_UP and not vectors):
-                _log.warning("No vectors for now: %s", error)
-                break
+            trouble = error
+    if not vectors:
+        _log.warning("No vectors for now: %s", trouble)
     return vectors
 
 

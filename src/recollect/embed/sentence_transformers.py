@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from recollect.embed.known import UNKNOWN
@@ -35,10 +38,25 @@ class SentenceTransformersEmbedder(Library):
         return vector
 
     def _load(self, library: Any) -> Any:
-        return library.SentenceTransformer(self.model, truncate_dim=self._wanted)
+        with _quiet_unless_watched():
+            return library.SentenceTransformer(self.model, truncate_dim=self._wanted)
 
     def _run(self, model: Any, texts: Sequence[str]) -> Any:
         how = {"batch_size": self._batch, "show_progress_bar": False}
         if self._has_own_prompts:
             return model.encode_document(list(texts), **how)
         return model.encode(list(texts), prompt="", **how)
+
+
+@contextmanager
+def _quiet_unless_watched() -> Iterator[None]:
+    """No bars for loading and fetching in the output of a script."""
+    bars: Any = import_module("transformers.utils.logging")
+    if sys.stderr.isatty() or not bars.is_progress_bar_enabled():
+        yield
+        return
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        bars.enable_progress_bar()
