@@ -334,3 +334,18 @@ def test_a_library_that_is_missing_is_named(
     assert memories.reembed() == 3
     assert "pip install 'recollect[fastembed]'" in caplog.text
     assert memories.recall("walrus")[0].match == "keyword"
+
+
+def test_each_namespace_catches_up_by_itself(open_memories: OpenMemories, provider: Provider) -> None:
+    memories = open_memories(embedder=NOMIC)
+    other = memories.in_namespace("other")
+    memories.remember("a first fact")
+    provider.always = Fault(400)
+    changed = memories.remember("a fact that changes")
+    memories.update(changed.id, text="a fact that has changed")
+    other.remember("a fact elsewhere")
+    provider.always = Fault()
+    other.remember("another fact elsewhere")
+    assert (other.stats().pending_vectors, memories.stats().pending_vectors) == (0, 1)
+    memories.remember("a last fact")
+    assert memories.stats().pending_vectors == 0

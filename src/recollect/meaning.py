@@ -64,8 +64,8 @@ class Meaning:
         self._setting = setting
         self._is_quick = quick
         self._settings = settings
-        self.owes_vectors = False
-        """Whether a memory was kept without its vector here, because the embedder failed."""
+        self.owed: set[str] = set()
+        """Namespaces with memories that were kept without a vector here, because the embedder failed."""
         self._tables: dict[str, Embedder | None] = {}
         self._found: dict[tuple[str, int | None, bool], Embedder | EmbedderError] = {}
         self._default: Embedder | None = None
@@ -229,7 +229,7 @@ class Meaning:
         if key not in self._found:
             settings = self._settings.without_prefixes() if plain and self._settings else self._settings
             try:
-                self._found[key] = find_embedder(name, settings, dimensions)
+                self._found.setdefault(key, find_embedder(name, settings, dimensions))
             except EmbedderError as error:
                 self._found[key] = error
         found = self._found[key]

@@ -47,7 +47,9 @@ def remember(
     elif embedder:
         record = replace(record, vector=vector_of(meaning, embedder, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
-    if embedder and record.vector is not None and meaning.owes_vectors:
+    if embedder and record.vector is None:
+        meaning.owed.add(namespace)
+    elif embedder and namespace in meaning.owed:
         _catch_up(store, meaning, namespace, embedder, now)
     return Remembered(added.id, added.outcome, added.embedded, added.near_duplicates)
 
@@ -141,17 +143,16 @@ def _catch_up(store: Store, meaning: Meaning, namespace: str, embedder: Embedder
     """The embedder works again: vectors for some of those that were kept without one, and more next time."""
     generation = generation_of(embedder)
     waiting = store.pending(namespace, generation, 0, CATCH_UP)
-    meaning.owes_vectors = len(waiting) == CATCH_UP
-    if not waiting:
-        return
     try:
-        vectors = meaning.embed(embedder, [item.text for item in waiting], soon=True)
+        vectors = meaning.embed(embedder, [item.text for item in waiting], soon=True) if waiting else ()
     except EmbedderUnavailable:
-        meaning.owes_vectors = True
+        return
     except EmbedderError:
-        meaning.owes_vectors = False  # one text among them is the trouble: recollect reembed tries each alone
-    else:
-        store.set_vectors(namespace, generation, list(zip(waiting, vectors, strict=True)), now)
+        meaning.owed.discard(namespace)  # one text among them is the trouble: reembed tries each alone
+        return
+    store.set_vectors(namespace, generation, list(zip(waiting, vectors, strict=True)), now)
+    if len(waiting) < CATCH_UP:
+        meaning.owed.discard(namespace)
 
 
 def ingest(
@@ -219,7 +220,7 @@ def writer_of(store: Store, meaning: Meaning, namespace: str) -> Embedder | None
             generation_of(embedder)  # one that must ask a server how long its vectors are may fail here
         return embedder
     except EmbedderError:
-        meaning.owes_vectors = True
+        meaning.owed.add(namespace)
         return None
 
 
@@ -230,7 +231,6 @@ def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | 
         vector: Vector = meaning.embed(embedder, [text], soon=True)[0]
         return vector
     except EmbedderError:
-        meaning.owes_vectors = True
         return None
 
 

@@ -198,12 +198,12 @@ class Remote(Provided):
     def _connect(self) -> httpx.Client:
         library = _library("httpx", self.name)
         key = self._access.key
-        headers = {"Authorization": f"Bearer {key.reveal()}"} if key else {}
-        near = library.URL(self._access.base_url).host in _LOOPBACK
-        mounts = (
-            dict.fromkeys(("http://", "https://", "all://")) if near else None
-        )  # no proxy leads to oneself
-        client: httpx.Client = library.Client(headers=headers, mounts=mounts)
+        url = library.URL(self._access.base_url)
+        options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key.reveal()}"} if key else {}}
+        if url.host in _LOOPBACK:  # no proxy leads to oneself, and without TLS nobody needs certificates
+            options["mounts"] = dict.fromkeys(("http://", "https://", "all://"))
+            options["verify"] = url.scheme != "http"
+        client: httpx.Client = library.Client(**options)
         return client
 
     def _masked(self, text: str) -> str:
