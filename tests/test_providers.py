@@ -17,7 +17,7 @@ import pytest
 from recollect import config
 from recollect.embed.base import Embedder, find_embedder
 from recollect.embed.hashing import HashingEmbedder
-from recollect.embed.patience import Pause, seconds_of
+from recollect.embed.patience import Patience, Pause, TryAgain, seconds_of, whether_again
 from recollect.embed.provided import Provided
 from recollect.embed.remote import Remote, _parts
 from recollect.embed.settings import Access, EmbedderSettings, Named, Secret
@@ -134,6 +134,10 @@ class TestWhatIsAsked:
         provider.faults = [refusal, refusal]
         find("openai:text-embedding-3-small").embed(["word " * 4_000])
         assert [len(text) for text in provider.texts] == [20_000, 10_000, 5_000]
+
+    def test_what_a_model_would_not_look_at_is_not_sent(self, find: Find, provider: Provider) -> None:
+        find("ollama:mxbai-embed-large").embed(["word " * 4_000])
+        assert [len(text) for text in provider.texts] == [512 * 10]
 
     def test_one_connection_serves_many_requests_and_threads(self, find: Find, provider: Provider) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -260,6 +264,15 @@ class TestFaults:
         with pytest.raises(EmbedderUnavailable, match="429"):
             embedder.embed(["text"])
         assert len(provider.asked) == 2, "nobody waits an hour"
+
+    def test_one_who_waits_is_not_kept_waiting(self) -> None:
+        hurried = Patience(3, 10, 10, refused=2, longest_wait=2)
+        assert whether_again(TryAgain("busy", wait=1), hurried, 0) == 1
+        assert whether_again(TryAgain("busy", wait=5), hurried, 0) is False
+        assert whether_again(TryAgain("busy"), hurried, 9) is True
+        assert whether_again(TryAgain("busy"), hurried, 10) is False
+        assert whether_again(TryAgain("nobody there", refused=True), hurried, 3) is False
+        assert whether_again(EmbedderFailed("no"), hurried, 0) is False
 
     def test_retry_after_as_a_date_or_as_nonsense(self) -> None:
         assert seconds_of("7") == 7

@@ -271,6 +271,7 @@ class TestKnownModels:
         assert find_known("nomic-ai/nomic-embed-text-v1.5") is find_known("nomic-embed-text:latest")
         assert find_known("Snowflake/snowflake-arctic-embed-m-v2.0").dimensions == 768
         assert find_known("Qwen/Qwen3-Embedding-0.6B").dimensions == 1024
+        assert find_known("text-embedding-nomic-embed-text-v1.5").dimensions == 768
         assert find_known("sentence-transformers/all-MiniLM-L6-v2").dimensions == 384
         assert find_known("nobody/knows-this").dimensions is None
 

@@ -102,6 +102,9 @@ def embed_pending(
     progress: Progress | None = None,
 ) -> Embedded:
     """Give a vector to every memory that waits for one, whoever wrote it."""
+    prepare = getattr(embedder, "prepare", None)
+    if prepare is not None:
+        prepare()
     generation = generation_of(embedder)
     total = store.count_pending(namespace, generation)
     done = failed = after = 0

@@ -84,8 +84,9 @@ def find_known(model: str) -> Known:
     True
     """
     name = plain_name(model).lower().rpartition("/")[2]
-    if name in _BY_NAME:
-        return _BY_NAME[name]
+    for spelling in (name, name.removeprefix("text-embedding-")):  # as LM Studio names models of others
+        if spelling in _BY_NAME:
+            return _BY_NAME[spelling]
     family = _BY_NAME.get(name.partition(":")[0])
     return UNKNOWN if family is None else replace(family, dimensions=None)
 

@@ -22,6 +22,8 @@ class Patience:
     one: float
     refused: float
     """Seconds after which a server that refuses connections is given up."""
+    longest_wait: float
+    """Seconds that a server may ask to be left alone for before it is given up."""
 
 
 class TryAgain(Exception):
@@ -40,7 +42,7 @@ def whether_again(error: Exception, patience: Patience, passed: float) -> bool |
     left = (patience.refused if error.refused else patience.seconds) - passed
     if error.wait is None:
         return left > 0
-    return error.wait if error.wait < left else False
+    return error.wait if error.wait < min(left, patience.longest_wait) else False
 
 
 def seconds_of(retry_after: str | None) -> float | None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 """Raised whenever the same model would be asked in another way."""
+_LETTERS_IN_A_TOKEN = 10
+"""More than any text has on average: what is cut by it, the model would not have looked at."""
 
 
 class Provided(ABC):
@@ -50,7 +52,7 @@ class Provided(ABC):
     def dimensions(self) -> int:
         """The length of every vector. A model that is not known is asked once, which is then kept."""
         if self._dimensions is None:
-            self._dimensions = self._kept.number(self._place) or self._ask_dimensions()
+            self._dimensions = self._kept.number(self._place) or self._ask_dimensions(soon=True)
         return self._dimensions
 
     @property
@@ -58,6 +60,11 @@ class Provided(ABC):
         """Changes whenever the same text would get another vector."""
         told = [_VERSION, plain_name(self.model), self.dimensions, self.query_prefix, self.document_prefix]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+    def prepare(self) -> None:
+        """Find out what is not known yet, with the patience that much work needs."""
+        if self._dimensions is None:
+            self._dimensions = self._kept.number(self._place) or self._ask_dimensions(soon=False)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order, with the patience that much work needs."""
@@ -85,8 +92,8 @@ class Provided(ABC):
     def _vectors(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
         """One row a text, as the model gives it."""
 
-    def _ask_dimensions(self) -> int:
-        found = int(self._vectors([self.document_prefix + "How long is a vector?"], soon=True).shape[1])
+    def _ask_dimensions(self, *, soon: bool) -> int:
+        found = int(self._vectors([self.document_prefix + "How long is a vector?"], soon=soon).shape[1])
         self._kept.keep_number(self._place, found)
         return found
 
@@ -95,7 +102,8 @@ class Provided(ABC):
 
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
-        return self._finished(self._vectors(texts, soon=soon))
+        most = (self._known.max_tokens or 0) * _LETTERS_IN_A_TOKEN
+        return self._finished(self._vectors([text[:most] if most else text for text in texts], soon=soon))
 
     def _finished(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """As long as they must be, and of length 1."""

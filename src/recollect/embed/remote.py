@@ -52,8 +52,9 @@ class Remote(Provided):
         held = settings.held_for(named)
         self._access: Access = settings.access[named.provider]
         self._most_texts = held.batch or self.most_texts
-        self._hurried = Patience(3, held.timeout, held.timeout, held.timeout / 5)
-        self._patient = Patience(6, 300.0, max(120.0, held.timeout), 10.0)
+        brief = held.timeout / 5
+        self._hurried = Patience(3, held.timeout, held.timeout, refused=brief, longest_wait=brief)
+        self._patient = Patience(6, 300.0, max(120.0, held.timeout), refused=10.0, longest_wait=120.0)
         self._pause = Pause()
         self._client: tuple[int, httpx.Client] | None = None
         self._lock = Lock()
