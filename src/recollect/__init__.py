@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         EmbedderError,
         EmbedderFailed,
         EmbedderMissing,
+        EmbedderUnavailable,
         InvalidInput,
         NoSuchDocument,
         NoSuchMemory,
@@ -81,9 +82,9 @@ _HOMES = {
         "Timeline", "Tuned", "Why", "WhyNot",
     ),
     "recollect.errors": (
-        "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "InvalidInput",
-        "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NoSuchStore", "NotAStore", "NotFound",
-        "RecollectError", "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull",
+        "ConfigError", "EmbedderError", "EmbedderFailed", "EmbedderMissing", "EmbedderUnavailable",
+        "InvalidInput", "NoSuchDocument", "NoSuchMemory", "NoSuchSession", "NoSuchStore", "NotAStore",
+        "NotFound", "RecollectError", "StoreBusy", "StoreClosed", "StoreDamaged", "StoreError", "StoreFull",
         "StoreReadOnly", "StoreTooNew", "StoreUnreachable",
     ),
 }  # fmt: skip
@@ -98,6 +99,7 @@ __all__ = [
     "EmbedderError",
     "EmbedderFailed",
     "EmbedderMissing",
+    "EmbedderUnavailable",
     "Finding",
     "Growth",
     "Hit",

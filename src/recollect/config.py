@@ -10,14 +10,17 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from recollect import project
+from recollect.embed.settings import TIMEOUT, Access, EmbedderSettings, Named, Secret, Table
 from recollect.errors import ConfigError
 
 FILE_NAME = "recollect.toml"
+OPENAI = "https://api.openai.com/v1"
+OLLAMA_PORT = 11434
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,10 @@ class Config:
     embedder: str = "auto"
     quick: bool = False
     origins: Mapping[str, str] | None = None
+    embedding: EmbedderSettings = field(default_factory=EmbedderSettings)
 
 
-SETTINGS = tuple(field.name for field in fields(Config) if field.name != "origins")
+SETTINGS = tuple(field.name for field in fields(Config) if field.name not in ("origins", "embedding"))
 SWITCHES = ("quick",)
 """Those settings that are on or off."""
 _ON_OR_OFF = {"1": True, "true": True, "yes": True, "on": True}
@@ -44,8 +48,9 @@ def load(**given: str | bool | None) -> Config:
     values["url"] = str(default_path())
     origins = dict.fromkeys(values, "default")
     path = find_file()
+    from_file, table = _from_file(path) if path else ({}, {})
     for origin, source in (
-        (str(path), _from_file(path) if path else {}),
+        (str(path), from_file),
         ("environment", _from_environment()),
         ("argument", {name: value for name, value in given.items() if value is not None}),
     ):
@@ -53,7 +58,7 @@ def load(**given: str | bool | None) -> Config:
             values[name], origins[name] = value, origin
     if values["namespace"] == project.HERE:
         values["namespace"] = project.namespace_of(Path.cwd())
-    return Config(**values, origins=origins)
+    return Config(**values, origins=origins, embedding=_embedding(table, str(path)))
 
 
 def default_path() -> Path:
@@ -112,11 +117,13 @@ def _switch(name: str, value: str) -> bool:
     return _ON_OR_OFF[value.lower()]
 
 
-def _from_file(path: Path) -> dict[str, str | bool]:
+def _from_file(path: Path) -> tuple[dict[str, str | bool], Mapping[str, Any]]:
+    """Its settings, and what the table [embedder] says besides the embedder's name."""
     try:
         settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"{path} can't be read ({error}): mend it, or remove it.") from error
+    table = _table(settings, str(path))
     for name, value in settings.items():
         if name not in SETTINGS:
             raise ConfigError(
@@ -134,7 +141,111 @@ def _from_file(path: Path) -> dict[str, str | bool]:
             raise ConfigError(
                 f"{path} names a home folder that is not there: write the path in full."
             ) from None
-    return settings
+    return settings, table
+
+
+def _table(settings: dict[str, Any], where: str) -> Mapping[str, Any]:
+    """What [embedder] says; in the settings, the embedder's name takes its place."""
+    if not isinstance(settings.get("embedder"), dict):
+        return {}
+    table = Table.read(settings.pop("embedder"), where)
+    if table.name is not None:
+        settings["embedder"] = table.name
+    return table.options
+
+
+def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
+    """What is set for providers: by the table, else by the variables that they are known for."""
+    provider = table.get("provider")
+    return EmbedderSettings(
+        named=Named(provider, table["model"]) if provider and "model" in table else None,
+        query_prefix=table.get("query_prefix"),
+        document_prefix=table.get("document_prefix"),
+        batch=table.get("batch"),
+        timeout=float(table.get("timeout", TIMEOUT)),
+        access={
+            name: _access(name, table if provider == name else {}, where) for name in ("openai", "ollama")
+        },
+        cache=_cache(table),
+        origins=dict.fromkeys(table, where)
+        | ({"cache": "environment"} if os.environ.get("RECOLLECT_QUERY_CACHE") else {}),
+    )
+
+
+def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
+    """Where a provider is. What only the environment has wrong is said when somebody asks that provider."""
+    variable: str = table.get("api_key_env", "OPENAI_API_KEY" if provider == "openai" else "")
+    named = "OPENAI_BASE_URL" if provider == "openai" else "OLLAMA_HOST"
+    elsewhere = os.environ.get(named, "")
+    elsewhere = (elsewhere or OPENAI) if provider == "openai" else _ollama_url(elsewhere)
+    url, problem = str(table.get("base_url", elsewhere)).strip().rstrip("/"), ""
+    if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+        source = f"{where} sets base_url" if "base_url" in table else f"{named} is set"
+        problem = f"{source} to {without_password(url)!r}: write a whole address, such as http://host:8000/v1"
+        if "base_url" in table:
+            raise ConfigError(f"{problem}.")
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not (key.isascii() and key.isprintable()):
+        problem, key = f"{variable} has characters that no key has: set it again", ""
+    origin = where if "base_url" in table else named if os.environ.get(named) else "default"
+    return Access(url, Secret(key) if key else None, variable, problem, origin)
+
+
+def _ollama_url(host: str) -> str:
+    """Where a client finds the server that OLLAMA_HOST tells to listen.
+
+    >>> _ollama_url(""), _ollama_url("0.0.0.0"), _ollama_url("https://gpu.example")
+    ('http://localhost:11434', 'http://127.0.0.1:11434', 'https://gpu.example')
+    """
+    scheme, _, rest = host.strip().rstrip("/").rpartition("://")
+    place, port = re.sub(r":\d*$", "", rest), re.search(r":(\d+)$", rest)
+    place = {"": "localhost", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(place, place)
+    number = f":{port[1]}" if port else "" if scheme else f":{OLLAMA_PORT}"
+    return f"{scheme or 'http'}://{place}{number}"
+
+
+def _cache(table: Mapping[str, Any]) -> Path | None:
+    """Where vectors of questions are kept; None where that is switched off."""
+    switch = os.environ.get("RECOLLECT_QUERY_CACHE")
+    wanted = _switch("RECOLLECT_QUERY_CACHE", switch) if switch else bool(table.get("cache", True))
+    if not wanted:
+        return None
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False)) / "queries.db"
+
+
+def shown(config: Config) -> dict[str, tuple[str | bool, str]]:
+    """Every setting in force, as it may be shown, and where it comes from; never a password or a key."""
+    origins = config.origins or {}
+    found: dict[str, tuple[str | bool, str]] = {
+        name: (getattr(config, name), origins.get(name, "")) for name in SETTINGS
+    }
+    found["url"] = (without_password(config.url), origins.get("url", ""))
+    provider = config.embedder.partition(":")[0]
+    access = config.embedding.access.get(provider)
+    if access is None:
+        return found
+    held = config.embedding.held_for(Named.parse(config.embedder))
+    is_set = "set" if access.key else "not set"
+    details = {
+        "base_url": without_password(access.base_url),
+        "api_key": f"{access.key_from} ({is_set})" if access.key_from else "none",
+        "timeout": f"{held.timeout:g} s",
+        "batch": str(held.batch) if held.batch else None,
+        "query_prefix": held.query_prefix,
+        "document_prefix": held.document_prefix,
+        "cache": str(held.cache) if held.cache else "off",
+    }
+    origins = dict(held.origins) | {
+        "base_url": access.origin,
+        "api_key": "environment" if access.key_from else "default",
+    }
+    return found | {
+        f"embedder.{name}": (value, origins.get(name, "default"))
+        for name, value in details.items()
+        if value is not None
+    }
 
 
 def without_password(value: str) -> str:

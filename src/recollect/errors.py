@@ -22,6 +22,7 @@
     └── EmbedderError                  vectors can't be had now; rows are kept all the same
         ├── EmbedderMissing            the model or its library is not installed
         └── EmbedderFailed             it is installed, and failed
+            └── EmbedderUnavailable    its provider can't be used now, whatever the text
 """
 
 from __future__ import annotations
@@ -105,3 +106,7 @@ class EmbedderMissing(EmbedderError):
 
 class EmbedderFailed(EmbedderError):
     """The embedder is installed, but failed on this text."""
+
+
+class EmbedderUnavailable(EmbedderFailed):
+    """The embedder's provider can't be used now, whatever the text: it is down, or says no."""

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+from recollect.embed.asked import Asked
 from recollect.embed.base import (
     QUICK,
     QUICK_FOR,
     Embedder,
     check_name,
     default_embedder,
+    dimensions_of,
     find_embedder,
     find_quick,
 )
 from recollect.embed.models import USUAL_WEIGHT, Unrelated
+from recollect.embed.settings import PROVIDERS, EmbedderSettings
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
-from recollect.forks import mind_forks
 from recollect.store.base import Generation, NamespaceFacts, Vector
-
-_CACHED_QUERIES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +45,38 @@ class Meaning:
 
     `setting` is "auto" (the model that the store was written with, else the best one installed), "none", the
     name of an embedder, or an embedder itself. With `quick`, questions to vectors of arctic-s are embedded by
-    a table; without it, only where the model is missing. New memories never are.
+    a table; without it, only where the model is missing. New memories never are. `settings` are those of
+    providers.
     """
 
-    def __init__(self, setting: str | Embedder, *, quick: bool = False) -> None:
+    def __init__(
+        self, setting: str | Embedder, *, quick: bool = False, settings: EmbedderSettings | None = None
+    ) -> None:
         if isinstance(setting, str):
             if setting not in ("auto", "none"):
                 check_name(setting)
-        elif not all(hasattr(setting, name) for name in ("name", "dimensions", "fingerprint", "embed")):
+        elif not {"name", "dimensions", "fingerprint", "embed"} <= {
+            *dir(setting)
+        }:  # some ask a server for these
             raise ConfigError(
                 "An embedder needs a name, dimensions, a fingerprint and embed(): see Embedder."
             )
         self._setting = setting
         self._is_quick = quick
+        self._settings = settings
+        self.owed: set[str] = set()
+        """Namespaces with memories that were kept without a vector here, because the embedder failed."""
         self._tables: dict[str, Embedder | None] = {}
-        self._found: dict[str, Embedder | EmbedderError] = {}
+        self._found: dict[tuple[str, int | None, bool], Embedder | EmbedderError] = {}
         self._default: Embedder | None = None
-        self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-        self._lock = threading.Lock()
-        mind_forks(self)
+        self._asked = Asked(settings.cache if settings else None)
 
-    def before_fork(self) -> None:
-        """Nobody changes the cache while the process is copied."""
-        self._lock.acquire()
-
-    def after_fork(self, *, in_child: bool) -> None:
-        """Parent and child go on, each with its copy."""
-        self._lock.release()
+    def close(self) -> None:
+        """Let go of the connections of the embedders that were found here."""
+        for found in self._found.values():
+            close = getattr(found, "close", None)
+            if close is not None:
+                close()
 
     @property
     def is_off(self) -> bool:
@@ -109,7 +114,7 @@ class Meaning:
             )
         generation = generations.pop()
         try:
-            embedder, vector, notes = self._asked(generation, text)
+            embedder, vector, notes = self._answer(generation, text)
         except EmbedderError as error:
             return QueryVector(notes=(f"keywords answered alone: {error}",))
         if any(fact.next_generation is not None for fact in known):
@@ -123,17 +128,24 @@ class Meaning:
             getattr(embedder, "unrelated", None),
         )
 
-    def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vector:
-        """Vectors for texts, checked: EmbedderFailed for anything that must not be kept."""
+    def embed(self, embedder: Embedder, texts: Sequence[str], *, soon: bool = False) -> Vector:
+        """Vectors for texts, checked: EmbedderFailed for anything that must not be kept.
+
+        With `soon` somebody waits: an embedder that can may give up sooner.
+        """
+        run = getattr(embedder, "embed_soon", embedder.embed) if soon else embedder.embed
+        return self._checked(embedder, lambda: run(texts), len(texts))
+
+    def _checked(self, embedder: Embedder, run: Callable[[], Any], number: int) -> Vector:
         import numpy as np
 
         try:
-            vectors = np.asarray(embedder.embed(texts), np.float32)
+            vectors = np.asarray(run(), np.float32)
         except EmbedderError:
             raise
         except Exception as error:  # anybody's embedder: whatever it raises, the row is kept
             raise EmbedderFailed(f"{embedder.name} failed: {error}") from error
-        wanted = (len(texts), embedder.dimensions)
+        wanted = (number, embedder.dimensions)
         if vectors.shape != wanted:
             raise EmbedderFailed(f"{embedder.name} gave vectors of the shape {vectors.shape}, not {wanted}.")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -143,7 +155,7 @@ class Meaning:
             vectors = vectors / lengths
         return vectors
 
-    def _asked(self, generation: Generation, text: str) -> tuple[Embedder, Vector, tuple[str, ...]]:
+    def _answer(self, generation: Generation, text: str) -> tuple[Embedder, Vector, tuple[str, ...]]:
         """The question's vector, who made it, and what the caller should know of it."""
         notes: tuple[str, ...] = ()
         if self._is_quick:
@@ -164,34 +176,44 @@ class Meaning:
             return table, self._embed_query(table, text), notes
 
     def _embed_query(self, embedder: Embedder, text: str) -> Vector:
-        key = (embedder.fingerprint, text)
-        with self._lock:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                return self._cache[key]
-        vector: Vector = self.embed(embedder, [getattr(embedder, "query_prefix", "") + text])[0]
-        with self._lock:
-            self._cache[key] = vector
-            if len(self._cache) > _CACHED_QUERIES:
-                self._cache.popitem(last=False)
+        on_disk = bool(getattr(embedder, "keeps_queries", False))
+        fingerprint = embedder.fingerprint
+        known = self._asked.get(fingerprint, text, on_disk=on_disk)
+        if known is not None and known.shape == (embedder.dimensions,):
+            return known
+        ask = getattr(embedder, "embed_query", None)
+        if ask is not None:
+            vector: Vector = self._checked(embedder, lambda: [ask(text)], 1)[0]
+        else:
+            vector = self.embed(embedder, [getattr(embedder, "query_prefix", "") + text], soon=True)[0]
+        self._asked.put(fingerprint, text, vector, on_disk=on_disk)
         return vector
 
     def _find_exactly(self, generation: Generation) -> Embedder:
         """The embedder that made these vectors, whatever is set for new ones."""
-        embedder = self._setting if not isinstance(self._setting, str) else None
-        if embedder is None or embedder.fingerprint != generation.fingerprint:
-            try:
-                embedder = self._find(generation.model)
-            except ConfigError as error:
-                raise EmbedderMissing(
-                    f"the memories were embedded by {generation.model}, which is not known here: "
-                    "set that embedder, or run recollect reembed"
-                ) from error
-        if embedder.fingerprint != generation.fingerprint:
+        for embedder in self._candidates(generation):
+            if embedder.fingerprint == generation.fingerprint:
+                return embedder
+        raise EmbedderMissing(
+            f"the memories were embedded by another version of {generation.model}: run recollect reembed"
+        )
+
+    def _candidates(self, generation: Generation) -> Iterable[Embedder]:
+        """The embedder that is set; then the one of that name, as it is set and as it is by itself."""
+        if not isinstance(self._setting, str):
+            yield self._setting
+        elif self._setting.partition(":")[0] in PROVIDERS and self._setting != generation.model:
+            with suppress(EmbedderMissing):  # perhaps the same model of another provider
+                yield self._find(self._setting, generation.dimensions)
+        try:
+            yield self._find(generation.model, generation.dimensions)
+        except ConfigError as error:
             raise EmbedderMissing(
-                f"the memories were embedded by another version of {generation.model}: run recollect reembed"
-            )
-        return embedder
+                f"the memories were embedded by {generation.model}, which is not known here: "
+                "set that embedder, or run recollect reembed"
+            ) from error
+        if self._settings and self._settings.has_prefixes:
+            yield self._find(generation.model, generation.dimensions, plain=True)
 
     def _table(self, generation: Generation) -> Embedder | None:
         """What embeds questions to these vectors, and to none but these, without their model."""
@@ -199,13 +221,18 @@ class Meaning:
             self._tables[generation.fingerprint] = find_quick(generation.fingerprint)
         return self._tables[generation.fingerprint]
 
-    def _find(self, name: str) -> Embedder:
-        if name not in self._found:
+    def _find(self, name: str, dimensions: int | None = None, *, plain: bool = False) -> Embedder:
+        """An embedder by its name; `dimensions` are those of vectors that it made before."""
+        if name.partition(":")[0] not in PROVIDERS or dimensions_of(name) is not None:
+            dimensions = None  # known without asking: one and the same embedder writes and asks
+        key = (name, dimensions, plain)
+        if key not in self._found:
+            settings = self._settings.without_prefixes() if plain and self._settings else self._settings
             try:
-                self._found[name] = find_embedder(name)
+                self._found.setdefault(key, find_embedder(name, settings, dimensions))
             except EmbedderError as error:
-                self._found[name] = error
-        found = self._found[name]
+                self._found[key] = error
+        found = self._found[key]
         if isinstance(found, EmbedderError):
             raise found
         return found

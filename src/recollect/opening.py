@@ -29,10 +29,10 @@ def open(
     """Open a store, making it when it is not there: `recollect.open("notes.db", namespace="proj1")`.
 
     Without a path, RECOLLECT_URL, recollect.toml or the platform's data folder say where; ":memory:" keeps
-    everything in memory. `embedder` is "auto", "none", a name ("arctic-s", "static-s", "hash") or an object
-    of your own; `quick=True` embeds questions to memories of arctic-s by a table, without loading the model,
-    and finds a little less; `create=False` refuses to make a new store; `clock` and `count_tokens` are for
-    tests and for exact token counts.
+    everything in memory. `embedder` is "auto", "none", a name ("arctic-s", "static-s", "hash", or a
+    provider's model such as "ollama:nomic-embed-text") or one of your own; `quick=True` embeds questions
+    to memories of arctic-s by a table, without loading the model, and finds a little less; `create=False`
+    refuses to make a new store; `clock` and `count_tokens` are for tests and for exact token counts.
     """
     by_name = embedder if isinstance(embedder, str) else None
     place = None if url is None else str(url)
@@ -43,7 +43,7 @@ def open(
     return Memories(
         store_at(settings.url, create=create, make_folder=is_default and create),
         namespace=chosen,
-        meaning=Meaning(setting, quick=settings.quick),
+        meaning=Meaning(setting, quick=settings.quick, settings=settings.embedding),
         clock=clock,
         count_tokens=count_tokens,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -11,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from recollect import documents, drafting
 from recollect.embed.base import Embedder
-from recollect.errors import EmbedderError, InvalidInput
+from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
 from recollect.meaning import Meaning, generation_of
 from recollect.query.languages import detect
 from recollect.store.base import Pending, Record, Store, Text, Vector
@@ -20,7 +21,10 @@ from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 
 ROWS_AT_ONCE = 256
 VECTORS_AT_ONCE = 64
+CATCH_UP = 16
 _GIVE_UP = 3
+_NO_TEXT_S_FAULT = (EmbedderMissing, EmbedderUnavailable)
+_log = logging.getLogger("recollect")
 Item = TypeVar("Item")
 
 
@@ -43,6 +47,10 @@ def remember(
     elif embedder:
         record = replace(record, vector=vector_of(meaning, embedder, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
+    if embedder and record.vector is None:
+        meaning.owed.add(namespace)
+    elif embedder and namespace in meaning.owed:
+        _catch_up(store, meaning, namespace, embedder, now)
     return Remembered(added.id, added.outcome, added.embedded, added.near_duplicates)
 
 
@@ -94,6 +102,9 @@ def embed_pending(
     progress: Progress | None = None,
 ) -> Embedded:
     """Give a vector to every memory that waits for one, whoever wrote it."""
+    prepare = getattr(embedder, "prepare", None)
+    if prepare is not None:
+        prepare()
     generation = generation_of(embedder)
     total = store.count_pending(namespace, generation)
     done = failed = after = 0
@@ -113,19 +124,38 @@ def embed_pending(
 
 def _vectors(meaning: Meaning, embedder: Embedder, batch: Sequence[Pending]) -> list[tuple[Pending, Vector]]:
     """A batch's vectors. One text that can't be embedded must not hold up the others; none: it is down."""
+    vectors: list[tuple[Pending, Vector]] = []
     try:
         together = meaning.embed(embedder, [item.text for item in batch])
         return list(zip(batch, together, strict=True))
-    except EmbedderError:
-        pass
-    vectors: list[tuple[Pending, Vector]] = []
+    except EmbedderError as error:
+        trouble = error
     for number, item in enumerate(batch, 1):
+        if isinstance(trouble, _NO_TEXT_S_FAULT) or (number > _GIVE_UP and not vectors):
+            break
         try:
             vectors.append((item, meaning.embed(embedder, [item.text])[0]))
-        except EmbedderError:
-            if number >= _GIVE_UP and not vectors:
-                break
+        except EmbedderError as error:
+            trouble = error
+    if not vectors:
+        _log.warning("No vectors for now: %s", trouble)
     return vectors
+
+
+def _catch_up(store: Store, meaning: Meaning, namespace: str, embedder: Embedder, now: datetime) -> None:
+    """The embedder works again: vectors for some of those that were kept without one, and more next time."""
+    generation = generation_of(embedder)
+    waiting = store.pending(namespace, generation, 0, CATCH_UP)
+    try:
+        vectors = meaning.embed(embedder, [item.text for item in waiting], soon=True) if waiting else ()
+    except EmbedderUnavailable:
+        return
+    except EmbedderError:
+        meaning.owed.discard(namespace)  # one text among them is the trouble: reembed tries each alone
+        return
+    store.set_vectors(namespace, generation, list(zip(waiting, vectors, strict=True)), now)
+    if len(waiting) < CATCH_UP:
+        meaning.owed.discard(namespace)
 
 
 def ingest(
@@ -188,8 +218,12 @@ def _passage(passage: documents.Passage, title: str, name: str, now: datetime, m
 def writer_of(store: Store, meaning: Meaning, namespace: str) -> Embedder | None:
     """The embedder for new memories; None when there is none now, so that the row is kept all the same."""
     try:
-        return meaning.writer(store.facts([namespace]).get(namespace))
+        embedder = meaning.writer(store.facts([namespace]).get(namespace))
+        if embedder is not None:
+            generation_of(embedder)  # one that must ask a server how long its vectors are may fail here
+        return embedder
     except EmbedderError:
+        meaning.owed.add(namespace)
         return None
 
 
@@ -197,7 +231,7 @@ def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | 
     """The vector of a record, or None when it can't be had now."""
     try:
         text = embedded_text(record.content, record.speaker, record.headings, None)
-        vector: Vector = meaning.embed(embedder, [text])[0]
+        vector: Vector = meaning.embed(embedder, [text], soon=True)[0]
         return vector
     except EmbedderError:
         return None

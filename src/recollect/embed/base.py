@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
+from recollect.embed.known import find_known
 from recollect.embed.models import find_model, is_installed
+from recollect.embed.provided import Provided, check_dimensions
+from recollect.embed.settings import PROVIDERS, EmbedderSettings, Named
 from recollect.errors import ConfigError, EmbedderMissing
 
 if TYPE_CHECKING:
@@ -26,6 +29,11 @@ class Embedder(Protocol):
     One that also has `languages` (codes such as "en") is trusted less with questions in any other; one with a
     `weight` (0..1; 0.6 is usual) counts so much beside keywords; one with `unrelated` says how near texts are
     that have nothing to do with a question, which helps to tell whether anything was found.
+
+    One with `embed_query(text)` is asked for a question's vector by that, and puts its prefix before it
+    itself; one with `embed_soon(texts)` is given a text by that while somebody waits, and may give up sooner
+    than `embed`; one with `prepare()` is told by that before much work; one with a true `keeps_queries` has
+    questions kept on disk; one with `close()` is closed with the store that found it.
     """
 
     @property
@@ -52,25 +60,42 @@ def check_name(name: str) -> None:
     """ConfigError unless it is the name of an embedder, installed or not."""
     kind, _, dimensions = name.partition(":")
     if name in ("arctic-s", "static-s", "hash"):
-        return
+        return None
+    if kind in PROVIDERS:
+        return check_dimensions(Named.parse(name))
     if kind != "hash":
         raise ConfigError(
             f"unknown embedder {name!r}: use arctic-s, static-s, hash, hash:<dimensions>, "
+            f"{', '.join(f'{provider}:<model>' for provider in PROVIDERS)}, "
             "or none to search by keyword alone"
         )
     if not (dimensions.isascii() and dimensions.isdigit() and 0 < int(dimensions) <= 4096):
         raise ConfigError(f"embedder {name!r}: write hash, or hash:<dimensions> with 1 to 4096 dimensions")
+    return None
 
 
-def find_embedder(name: str) -> Embedder:
-    """The embedder of this name: "arctic-s", "static-s", "hash" or "hash:64" (its dimensions).
+def find_embedder(
+    name: str, settings: EmbedderSettings | None = None, dimensions: int | None = None
+) -> Embedder:
+    """The embedder of this name: "arctic-s", "static-s", "hash", "hash:64" (its dimensions), or one of a
+    provider, such as "ollama:nomic-embed-text" or "openai:text-embedding-3-small@512" (its dimensions).
 
-    EmbedderMissing when its package is not installed, ConfigError when the name is unknown.
+    What is set for providers comes from ``config.load().embedding`` unless it is given; `dimensions` says how
+    long the vectors of an unlisted model are, so that it need not be asked. EmbedderMissing when a package is
+    not installed, ConfigError when the name is unknown.
     """
     check_name(name)
+    if name.partition(":")[0] in PROVIDERS:
+        return _provided(Named.parse(name), settings, dimensions)
     if name == "arctic-s":
         return _arctic()
     return _static() if name == "static-s" else _hashing(name)
+
+
+def dimensions_of(name: str) -> int | None:
+    """How long the vectors of a provider's model are, if that is known without asking it."""
+    named = Named.parse(name)
+    return named.dimensions or find_known(named.model).dimensions
 
 
 def find_quick(fingerprint: str) -> Embedder | None:
@@ -120,3 +145,25 @@ def _hashing(name: str) -> Embedder:
 
     _, _, dimensions = name.partition(":")
     return HashingEmbedder(int(dimensions) if dimensions else DEFAULT_DIMENSIONS)
+
+
+def _provided(named: Named, settings: EmbedderSettings | None, dimensions: int | None) -> Provided:
+    if settings is None:
+        from recollect import config
+
+        settings = config.load().embedding
+    if named.provider == "ollama":
+        from recollect.embed.ollama import OllamaEmbedder
+
+        return OllamaEmbedder(named, settings, dimensions)
+    if named.provider == "openai":
+        from recollect.embed.openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(named, settings, dimensions)
+    if named.provider == "fastembed":
+        from recollect.embed.fastembed import FastembedEmbedder
+
+        return FastembedEmbedder(named, settings, dimensions)
+    from recollect.embed.sentence_transformers import SentenceTransformersEmbedder
+
+    return SentenceTransformersEmbedder(named, settings, dimensions)

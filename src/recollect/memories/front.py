@@ -69,6 +69,7 @@ class Front:
         self._later.finish()
         if self._owner:
             self._store.close()
+            self._meaning.close()
 
     def in_namespace(self, namespace: str) -> Self:
         """The same store, another namespace."""

@@ -84,6 +84,8 @@ class Writing(Finding):
         planned = drafting.changed(self.get(id), dict(changes), now)
         if embedder is not None and {"text", "speaker"} & changes.keys():
             vector = remembering.vector_of(self._meaning, embedder, planned)
+            if vector is None:
+                self._meaning.owed.add(self._namespace)
 
         def rewrite(present: Memory) -> Record:
             return replace(drafting.changed(present, dict(changes), now), vector=vector)

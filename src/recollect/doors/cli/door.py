@@ -99,7 +99,8 @@ SHARED = (
         "--embedder",
         "shared_embedder",
         metavar="NAME",
-        help="What makes vectors: auto, none, arctic-s, static-s or hash.",
+        help="What makes vectors: auto, none, arctic-s, static-s, hash, or PROVIDER:MODEL, such as "
+        "ollama:nomic-embed-text or openai:text-embedding-3-small; also fastembed and sentence-transformers.",
     ),
     _shared(
         "--quick",

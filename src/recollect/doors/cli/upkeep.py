@@ -104,6 +104,7 @@ def reembed(door: Door) -> None:
     Example:
       recollect reembed
       recollect --embedder static-s reembed
+      recollect --embedder ollama:nomic-embed-text reembed
     """
     with door.open() as memories, door.progress() as progress:
         waiting = memories.reembed(progress)
@@ -138,7 +139,7 @@ def config(door: Door) -> None:
 
     An option wins over the environment (RECOLLECT_URL, RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER,
     RECOLLECT_QUICK), that over recollect.toml (the nearest from the working folder upwards, else your own),
-    that over the default.
+    that over the default. Keys and passwords are never shown.
 
     \b
     Example:
@@ -148,13 +149,12 @@ def config(door: Door) -> None:
     from recollect import config as settings
 
     loaded = settings.load(url=door.store, namespace=door.namespace, embedder=door.embedder, quick=door.quick)
-    values = {name: getattr(loaded, name) for name in settings.SETTINGS}
-    values["url"] = settings.without_password(loaded.url)
-    origins = loaded.origins or {}
+    found = settings.shown(loaded)
     door.answer(
-        {name: {"value": value, "origin": origins[name]} for name, value in values.items()},
+        {name: {"value": value, "origin": origin} for name, (value, origin) in found.items()},
         render.table(
-            ("setting", "value", "from"), [(name, _shown(values[name]), origins[name]) for name in values]
+            ("setting", "value", "from"),
+            [(name, _shown(value), origin) for name, (value, origin) in found.items()],
         ),
     )
 
