@@ -38,6 +38,10 @@ COMMANDS = {
         "export": ("moving", "Write everything in the namespace as JSON lines."),
         "migrate": ("migrating", "Copy everything from one store to another, and verify it."),
     },
+    "Agents": {
+        "install": ("installing", "Put Recollect into an agent's configuration."),
+        "hook": ("hooks", "What Claude Code's hooks call."),
+    },
     "Measuring": {
         "eval": ("evaluating", "Measure how well questions are answered."),
         "tune": ("tuning", "Fit the weights of keywords and meaning to your memories."),
