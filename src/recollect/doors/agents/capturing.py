@@ -29,12 +29,12 @@ MOST_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A transcript that waits to be captured, and where it goes."""
+    """A transcript that waits to be captured, and where it goes: `url` is None for the default store."""
 
     session: str
     transcript: str
     folder: str
-    url: str
+    url: str | None
     namespace: str
     embedder: str | None = None
     ended: bool = False

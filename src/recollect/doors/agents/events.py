@@ -78,7 +78,7 @@ def capture_later(given: Given, deadline: Deadline, *, ended: bool, wait: bool) 
         asked.session_id,
         asked.transcript_path,
         str(payload.folder(asked)),
-        settings.url,
+        None if (settings.origins or {}).get("url") == "default" else settings.url,
         settings.namespace,
         given.embedder,
         ended,
