@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -59,6 +58,8 @@ def waiting() -> list[Path]:
 
 def start_worker() -> None:
     """Let a process of its own do what waits; it outlives this one, but not its own deadline."""
+    import subprocess
+
     apart: dict[str, object] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}

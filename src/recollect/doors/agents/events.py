@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect import config, project
-from recollect.doors.agents import capturing, injecting, payload, remembered
+from recollect.doors.agents import payload
 from recollect.doors.agents.deadline import Deadline
 from recollect.doors.agents.payload import Payload
 from recollect.errors import NoSuchStore
 
 if TYPE_CHECKING:
     from recollect.config import Config
+    from recollect.doors.agents.remembered import State
     from recollect.memories import Memories
 
 SECONDS = {"session-start": 5.0, "user-prompt": 2.0, "pre-compact": 1.0, "session-end": 1.0, "capture": 120.0}
@@ -31,12 +33,19 @@ class Given:
     quick: bool | None = None
 
 
+def in_full(store: str | None) -> str | None:
+    """A path that means the same in every folder; a URL stays as it is."""
+    return store if store is None or "://" in store or store == ":memory:" else str(Path(store).absolute())
+
+
 def session_start(given: Given, deadline: Deadline) -> None:
     """Tell a session what is known about its project; what could not be captured before is tried again."""
     asked = _asked(deadline)
     settings = _settings(given, asked)
     if not settings.hooks:
         return
+    from recollect.doors.agents import capturing, injecting, remembered
+
     if capturing.waiting():
         capturing.start_worker()
     state = remembered.load(asked.session_id)
@@ -55,6 +64,8 @@ def user_prompt(given: Given, deadline: Deadline) -> None:
     """Tell a session what is remembered about a prompt."""
     asked = _asked(deadline)
     settings = _settings(given, asked)
+    from recollect.doors.agents import injecting, remembered
+
     if not settings.hooks or not injecting.is_worth_asking(asked.prompt):
         return
     deadline.doing = "opening the store"
@@ -73,6 +84,8 @@ def capture_later(given: Given, deadline: Deadline, *, ended: bool, wait: bool) 
     settings = _settings(given, asked)
     if not settings.hooks or not asked.transcript_path or not asked.session_id:
         return
+    from recollect.doors.agents import capturing
+
     deadline.doing = "noting the transcript"
     note = capturing.Note(
         asked.session_id,
@@ -92,6 +105,8 @@ def capture_later(given: Given, deadline: Deadline, *, ended: bool, wait: bool) 
 
 def capture(deadline: Deadline) -> None:
     """Capture what waits, and write down what could not be."""
+    from recollect.doors.agents import capturing
+
     deadline.doing = "capturing"
     for note, kept in capturing.work():
         if isinstance(kept, Exception):
@@ -136,11 +151,13 @@ def _tell(
     event: str,
     context: str,
     asked: Payload,
-    state: remembered.State,
+    state: State,
     deadline: Deadline,
     *,
     always_save: bool = False,
 ) -> None:
+    from recollect.doors.agents import injecting, remembered
+
     if context:
         deadline.doing = "answering"
         deadline.say(injecting.answer(event, context))

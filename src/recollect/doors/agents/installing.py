@@ -14,6 +14,7 @@ from typing import Any
 from recollect import config, project
 from recollect.doors.agents import clients, hooksettings, planning, toml
 from recollect.doors.agents.clients import NAME, Client, Scope
+from recollect.doors.agents.events import in_full
 from recollect.doors.agents.planning import Plan
 
 
@@ -39,14 +40,9 @@ class Shared:
 
     def arguments(self, namespace: str | None) -> list[str]:
         """As they stand after `recollect`."""
-        named = (("-s", _in_full(self.store)), ("-n", namespace), ("--embedder", self.embedder))
+        named = (("-s", in_full(self.store)), ("-n", namespace), ("--embedder", self.embedder))
         given = [part for name, value in named if value for part in (name, value)]
         return [*given, "--quick"] if self.quick else given
-
-
-def _in_full(store: str | None) -> str | None:
-    """A path that means the same in every folder; a URL stays as it is."""
-    return store if store is None or "://" in store or store == ":memory:" else str(Path(store).absolute())
 
 
 def program() -> str:

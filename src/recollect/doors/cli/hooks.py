@@ -98,9 +98,9 @@ def hook(door: Door, log: bool) -> None:
 
 
 def _given(door: Door) -> Given:
-    from recollect.doors.agents.events import Given
+    from recollect.doors.agents.events import Given, in_full
 
-    return Given(door.store, door.namespace, door.embedder, door.quick)
+    return Given(in_full(door.store), door.namespace, door.embedder, door.quick)
 
 
 @hook.command("session-start", cls=HookCommand)
