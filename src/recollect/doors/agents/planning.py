@@ -96,7 +96,7 @@ def _in_toml(
             expected = _with(document, where, wanted)
         if tomllib.loads(after) != expected:
             raise _refused(path, "its form can't be edited safely")
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, jsonc.Unreadable) as error:
         raise _refused(path, error) from error
     return None if uninstall and before is not None and not after.strip() else after if after else before
 
@@ -143,6 +143,8 @@ def _found(document: Any, where: tuple[str, str]) -> Any:
 
 def _with(document: Any, where: tuple[str, str], entry: Mapping[str, Any]) -> Any:
     servers = document.get(where[0], {})
+    if not isinstance(servers, dict):
+        raise jsonc.Unreadable(f"{where[0]} was expected to hold servers by name")
     return {**document, where[0]: {**servers, where[1]: dict(entry)}}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recollect import config
 from recollect.doors.agents.clients import CLIENTS, SCOPES
 from recollect.doors.cli import render
 from recollect.doors.cli.door import Door, command
@@ -101,6 +102,8 @@ def _carry_out(door: Door, wanted: Wanted, shared: Shared, write: bool | None) -
             f"  {asked}",
         ]
     door.answer({"files": results, "run": asked}, (render.safe(line) for line in lines))
+    if door.store and config.without_password(door.store) != door.store:
+        door.note("The store's password is in that file now: RECOLLECT_URL keeps it out.")
     waiting = any(result["outcome"] == "would change" for result in results)
     door.note(*_next(wanted, waiting, changed=any(plan.changes for plan in plans) or bool(asked)))
 
