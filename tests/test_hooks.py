@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect import project
+from recollect import drafting, project
 from recollect.doors.agents import hooksettings, injecting, places
 from recollect.doors.agents.deadline import Deadline
 from recollect.doors.agents.events import SECONDS
@@ -89,7 +89,7 @@ def test_a_start_tells_what_matters_within_the_budget(agent: Agent) -> None:
     told = agent.call("session-start", source="startup")
     assert "Always run the migrations" in told and "hello there" not in told
     assert len(told) < 10_000  # more is cut off by Claude Code
-    assert recollect.drafting.estimate_tokens(told) <= injecting.START_TOKENS  # type: ignore[attr-defined]
+    assert drafting.estimate_tokens(told) <= injecting.START_TOKENS
 
 
 def test_hostile_memories_stay_quoted(agent: Agent) -> None:

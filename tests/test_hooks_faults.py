@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from recollect.doors.agents import lock
 
 from .hooked import HOOK, PATIENCE, QUESTION, TALK, Agent, assistant, until, user
 
+PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 EVENTS = ("session-start", "user-prompt", "pre-compact", "session-end")
 
 
@@ -77,8 +79,7 @@ def test_input_that_makes_no_sense(agent: Agent, event: str, given: str) -> None
 @pytest.mark.parametrize("event", EVENTS)
 def test_input_that_never_comes(agent: Agent, event: str) -> None:
     command = [*HOOK, "hook", event, "--timeout", "0.5"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=agent.environment, **pipes) as hook:
+    with subprocess.Popen(command, env=agent.environment, **PIPES) as hook:
         assert hook.stdin and hook.stdout
         hook.stdin.write(b'{"cwd": "/", ')
         hook.stdin.flush()
@@ -88,8 +89,7 @@ def test_input_that_never_comes(agent: Agent, event: str) -> None:
 
 
 def test_input_that_is_complete_but_never_closed_is_answered(known: Agent) -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([*HOOK, "hook", "user-prompt"], env=known.environment, **pipes) as hook:
+    with subprocess.Popen([*HOOK, "hook", "user-prompt"], env=known.environment, **PIPES) as hook:
         assert hook.stdin and hook.stdout
         hook.stdin.write(known.payload(prompt=QUESTION + " {a}").encode())
         hook.stdin.flush()
@@ -187,9 +187,8 @@ def test_hooks_that_end_at_once_keep_each_turn_once(agent: Agent) -> None:
 
 
 def test_prompts_of_one_session_at_once_are_both_answered(known: Agent) -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     hooks = [
-        subprocess.Popen([*HOOK, "hook", "user-prompt"], env=known.environment, **pipes) for _ in range(3)
+        subprocess.Popen([*HOOK, "hook", "user-prompt"], env=known.environment, **PIPES) for _ in range(3)
     ]
     answers = [
         hook.communicate(known.payload(prompt=QUESTION).encode(), timeout=PATIENCE)[0] for hook in hooks

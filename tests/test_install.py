@@ -235,6 +235,13 @@ def test_hooks_in_and_out_of_settings_that_are_there(home: Home) -> None:
     assert settings.read_text() == json.dumps(mine, indent=4)
 
 
+def test_one_file_that_is_there_keeps_the_other_from_being_written(home: Home) -> None:
+    (home.project / ".mcp.json").write_text("{}")
+    files = home.install("claude-code", "--hooks")["files"]
+    assert [file["outcome"] for file in files] == ["would change", "would change"]
+    assert not (home.project / ".claude").exists()
+
+
 def test_hooks_of_a_user(home: Home) -> None:
     home.install("claude-code", "--hooks", "--scope", "user")
     assert (home.home / ".claude" / "settings.json").exists()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from recollect import config, project
-from recollect.doors.agents import clients, hooksettings, planning, toml
+from recollect.doors.agents import clients, hooksettings, jsonc, planning, toml
 from recollect.doors.agents.clients import NAME, Client, Scope
 from recollect.doors.agents.events import in_full
 from recollect.doors.agents.planning import Plan
@@ -112,15 +110,14 @@ def printed(wanted: Wanted, shared: Shared) -> list[tuple[Path, str]]:
         where = (wanted.client.key, NAME)
         is_toml = path.suffix == ".toml"
         shown.append(
-            (path, toml.put("", where, entry).rstrip() if is_toml else _json({where[0]: {NAME: entry}}))
+            (
+                path,
+                toml.put("", where, entry).rstrip() if is_toml else jsonc.rendered({where[0]: {NAME: entry}}),
+            )
         )
     if wanted.hooks and wanted.client.name == "claude-code":
         groups = {
             event: [{"hooks": [hook]}] for event, hook in hooksettings.wanted(hook_program(shared)).items()
         }
-        shown.append((clients.hooks_file(wanted.scope, wanted.folder), _json({"hooks": groups})))
+        shown.append((clients.hooks_file(wanted.scope, wanted.folder), jsonc.rendered({"hooks": groups})))
     return shown
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)

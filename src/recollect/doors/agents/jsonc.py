@@ -56,6 +56,24 @@ def dumped(document: Any) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
+def rendered(value: Any, unit: str = "  ", newline: str = "\n") -> str:
+    """A value over several lines, as people write it: a list of words stays on one.
+
+    >>> print(rendered({"command": "recollect", "args": ["mcp", "-n", "."]}))
+    {
+      "command": "recollect",
+      "args": ["mcp", "-n", "."]
+    }
+    """
+    inner = newline + unit
+    if isinstance(value, dict) and value:
+        parts = (f"{dumped(key)}: {rendered(each, unit, inner)}" for key, each in value.items())
+        return f"{{{inner}{f',{inner}'.join(parts)}{newline}}}"
+    if isinstance(value, list) and any(isinstance(each, (dict, list)) for each in value):
+        return f"[{inner}{f',{inner}'.join(rendered(each, unit, inner) for each in value)}{newline}]"
+    return dumped(value)
+
+
 def root(text: str) -> Node:
     """The document as a node; Unreadable for anything else."""
     node = _Reader(text).value(_skip(text, 0), 0)
@@ -178,8 +196,7 @@ def _line_end(text: str, position: int, end: int) -> int | None:
 
 
 def _rendered(text: str, value: Any, indent: str) -> str:
-    lines = json.dumps(value, ensure_ascii=False, indent=_unit(text)).split("\n")
-    return (_newline(text) + indent).join(lines)
+    return rendered(value, _unit(text), _newline(text) + indent)
 
 
 def _newline(text: str) -> str:

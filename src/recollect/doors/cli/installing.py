@@ -87,8 +87,9 @@ def _carry_out(door: Door, wanted: Wanted, shared: Shared, write: bool | None) -
     results: list[dict[str, Any]] = []
     lines: list[str] = []
     plans = installing.plans(wanted, shared)  # all of them, before anything is written
+    is_new = all(plan.before is None for plan in plans if plan.changes)
     for plan in plans:
-        writes = plan.changes and (write or (write is None and plan.before is None))
+        writes = plan.changes and (is_new if write is None else write)
         backup = planning.write(plan, datetime.now()) if writes else None
         outcome = "written" if writes else "would change" if plan.changes else "unchanged"
         results.append(
