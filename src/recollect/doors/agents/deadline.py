@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import NoReturn, Self
 
 from recollect.doors.agents import places
+from recollect.errors import RecollectError
 
 
 class Deadline:
@@ -32,10 +33,13 @@ class Deadline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> NoReturn:
-        if error is not None:
-            where = traceback.extract_tb(trace)[-1:]
-            place = "".join(f" ({frame.filename}:{frame.lineno})" for frame in where)
-            self.note(f"{kind.__name__ if kind else ''} while {self.doing}: {error}{place}")
+        if isinstance(error, RecollectError):
+            self.note(f"while {self.doing}: {error}")
+        elif error is not None:
+            place = "".join(
+                f" ({frame.filename}:{frame.lineno})" for frame in traceback.extract_tb(trace)[-1:]
+            )
+            self.note(f"while {self.doing}: {type(error).__name__}: {error}{place}")
         self._over.set()
         self._end()
 
