@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import recollect
+from recollect import project
 from recollect.doors.agents import lock
 
 from .hooked import HOOK, PATIENCE, QUESTION, TALK, Agent, assistant, until, user
@@ -107,9 +109,10 @@ def test_a_folder_that_is_not_there(agent: Agent, event: str) -> None:
 def test_a_transcript_that_is_not_there_is_given_up_in_the_end(agent: Agent) -> None:
     agent.call("session-end", "--wait")
     assert "is not there" in agent.log()
-    for _ in range(4):
+    for number in range(4):
+        assert (agent.waiting(), agent.log().count("given up")) == (1, 0), number
         agent.run("capture", input="")
-    assert agent.waiting() == 0
+    assert (agent.waiting(), agent.log().count("given up")) == (0, 1)
     assert agent.kept() == []
 
 
@@ -179,8 +182,11 @@ def test_hooks_that_end_at_once_keep_each_turn_once(agent: Agent) -> None:
         for more in ([], ["--wait"], [], ["--wait"])
     ]
     for hook in both:
-        hook.communicate(agent.payload().encode(), timeout=PATIENCE)
-        assert hook.returncode == 0
+        assert hook.stdin
+        hook.stdin.write(agent.payload().encode())
+        hook.stdin.close()
+    assert [hook.wait(PATIENCE) for hook in both] == [0, 0, 0, 0]
+    agent.run("capture", input="")
     until(lambda: agent.waiting() == 0)
     assert len(agent.kept()) == 2
     assert agent.log() == ""
@@ -220,6 +226,22 @@ def test_a_capture_that_is_cut_off_goes_on_later_and_keeps_each_turn_once(agent:
     until(lambda: agent.waiting() == 0)
     with agent.memories() as memories:
         assert memories.stats().memories == 2000
+
+
+def test_a_capture_that_never_ends_is_given_up_and_holds_up_no_other(known: Agent) -> None:
+    known.transcript(*TALK)
+    known.transcript(*TALK, session="s2")
+    other = known.home / "other.db"
+    with locked(known.store):
+        known.call("session-end", "--wait", "--timeout", "1")
+        known.call("session-end", "-s", str(other), "--wait", "--timeout", "2", session="s2")
+        assert known.waiting() == 1
+        for _ in range(4):
+            known.run("capture", "--timeout", "1", input="")
+        assert known.waiting() == 0
+    assert "given up" in known.log()
+    with recollect.open(other, namespace=project.namespace_of(known.project), embedder="hash") as memories:
+        assert len(memories.timeline()) == 2
 
 
 def test_the_log_does_not_grow_for_ever(agent: Agent) -> None:

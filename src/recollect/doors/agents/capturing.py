@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.doors.agents import lock, places, remembered
 from recollect.doors.agents.transcript import Transcript, Turn
-from recollect.errors import InvalidInput, NoSuchMemory, RecollectError
+from recollect.errors import InvalidInput, NoSuchMemory, RecollectError, StoreBusy
 
 if TYPE_CHECKING:
     from recollect.memories import Memories
@@ -38,6 +39,7 @@ class Note:
     embedder: str | None = None
     ended: bool = False
     attempts: int = 0
+    left_at: float = field(default_factory=time.time)
 
 
 def _folder() -> Path:
@@ -53,7 +55,14 @@ def waiting() -> list[Path]:
     """The notes that are there, oldest first."""
     folder = _folder()
     found = [*folder.glob("[!.]*.json")] if folder.is_dir() else []
-    return sorted(found, key=lambda path: path.name)
+    return sorted(found, key=_age)
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # done meanwhile
+        return 0.0
 
 
 def start_worker() -> None:
@@ -72,47 +81,41 @@ def start_worker() -> None:
 def work() -> Iterator[tuple[Note, int | RecollectError | OSError]]:
     """Capture what waits, if no other process does: each note, and how many turns were kept or why not."""
     with lock.taken(places.state_folder() / "capture.lock") as is_ours:
-        done: set[tuple[Path, str]] = set()
-        while is_ours and (path := next((p for p in waiting() if (p, _text(p)) not in done), None)):
-            text = _text(path)
-            done.add((path, text))
-            note = _read(path, text)
-            if note is None:
-                continue
-            try:
-                kept: int | RecollectError | OSError = capture(note)
-            except (RecollectError, OSError) as error:
-                kept = error
-            _settle(path, text, note, failed=isinstance(kept, Exception))
-            if isinstance(kept, Exception):
-                done.add((path, _text(path)))
+        tried: set[Note] = set()
+        while is_ours and (found := _next(tried)):
+            path, note = found
+            tried |= {note, replace(note, attempts=note.attempts + 1)}
+            kept: int | RecollectError | OSError = StoreBusy("It never came to an end.")
+            if note.attempts < MOST_ATTEMPTS:
+                note = replace(note, attempts=note.attempts + 1)
+                leave(note)  # an attempt that is cut off counts too, or it would be made for ever
+                try:
+                    kept = capture(note)
+                except (RecollectError, OSError) as error:
+                    kept = error
+            is_over = isinstance(kept, int) or note.attempts >= MOST_ATTEMPTS
+            if is_over and _read(path) == note:  # another may have been left meanwhile
+                path.unlink(missing_ok=True)
             yield note, kept
-        remembered.clean_up()
+        if is_ours:
+            remembered.clean_up()
 
 
-def _text(path: Path) -> str:
+def _next(tried: set[Note]) -> tuple[Path, Note] | None:
+    """A note that was not tried yet; those that failed before come last."""
+    notes = [(path, note) for path in waiting() if (note := _read(path)) and note not in tried]
+    return min(notes, key=lambda each: each[1].attempts) if notes else None
+
+
+def _read(path: Path) -> Note | None:
+    """A note; one that can't be read goes."""
     try:
-        return path.read_text("utf-8")
-    except OSError:
-        return ""
-
-
-def _read(path: Path, text: str) -> Note | None:
-    try:
-        return Note(**json.loads(text))
+        return Note(**json.loads(path.read_text("utf-8")))
+    except FileNotFoundError:
+        return None
     except (ValueError, TypeError):
         path.unlink(missing_ok=True)
         return None
-
-
-def _settle(path: Path, text: str, note: Note, *, failed: bool) -> None:
-    """Take the note away, or count the attempt; one that was left meanwhile is another."""
-    if _text(path) != text:
-        return
-    if failed and note.attempts + 1 < MOST_ATTEMPTS:
-        leave(replace(note, attempts=note.attempts + 1))
-    else:
-        path.unlink(missing_ok=True)
 
 
 def capture(note: Note) -> int:

@@ -110,7 +110,8 @@ def capture(deadline: Deadline) -> None:
     deadline.doing = "capturing"
     for note, kept in capturing.work():
         if isinstance(kept, Exception):
-            deadline.note(f"session {note.session}: {kept}")
+            over = note.attempts >= capturing.MOST_ATTEMPTS
+            deadline.note(f"session {note.session}: {kept}{' It was given up.' if over else ''}")
 
 
 def _asked(deadline: Deadline) -> Payload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from recollect.doors.agents import jsonc
@@ -90,4 +91,4 @@ def _runs(line: object, name: str) -> bool:
     except ValueError:
         return False
     stem = words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe") if words else ""
-    return (stem == "recollect" or "recollect.doors.cli" in words) and words[-2:] == ["hook", name]
+    return (stem == "recollect" or "recollect.doors.cli" in words) and ("hook", name) in pairwise(words)

@@ -46,7 +46,7 @@ def parse(given: bytes) -> Payload:
     'why?'
     """
     try:
-        found = json.loads(given.decode("utf-8", "replace"))
+        found = json.loads(given.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"Standard input is not the JSON of a hook ({error}).") from None
     if not isinstance(found, dict):
