@@ -86,8 +86,9 @@ class Agent:
         return str(answer["additionalContext"])
 
     def run(self, event: str, *options: str, input: str) -> subprocess.CompletedProcess[str]:
+        patient = [] if "--timeout" in options else ["--timeout", str(PATIENCE)]
         done = subprocess.run(
-            [*HOOK, "hook", event, *options],
+            [*HOOK, "hook", event, *options, *patient],
             input=input, capture_output=True, text=True, timeout=PATIENCE, env=self.environment, cwd=self.home
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -110,6 +111,9 @@ class Agent:
         command = [*HOOK, "hook", "--log"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=self.environment)
         return done.stdout
+
+    def forget_log(self) -> None:
+        (self.home / ".local" / "state" / "recollect" / "log" / "hooks.log").unlink(missing_ok=True)
 
     def waiting(self) -> int:
         done = subprocess.run(

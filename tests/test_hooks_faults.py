@@ -19,6 +19,7 @@ from recollect.doors.agents import lock
 from .hooked import HOOK, PATIENCE, QUESTION, TALK, Agent, assistant, until, user
 
 PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+PROMPT = [*HOOK, "hook", "user-prompt", "--timeout", str(PATIENCE)]
 EVENTS = ("session-start", "user-prompt", "pre-compact", "session-end")
 
 
@@ -91,7 +92,7 @@ def test_input_that_never_comes(agent: Agent, event: str) -> None:
 
 
 def test_input_that_is_complete_but_never_closed_is_answered(known: Agent) -> None:
-    with subprocess.Popen([*HOOK, "hook", "user-prompt"], env=known.environment, **PIPES) as hook:
+    with subprocess.Popen(PROMPT, env=known.environment, **PIPES) as hook:
         assert hook.stdin and hook.stdout
         hook.stdin.write(known.payload(prompt=QUESTION + " {a}").encode())
         hook.stdin.flush()
@@ -147,7 +148,7 @@ def test_a_home_where_nothing_can_be_written(agent: Agent) -> None:
 def test_an_answer_that_nobody_takes(known: Agent) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*HOOK, "hook", "user-prompt"],
+            PROMPT,
             input=known.payload(prompt=QUESTION).encode(), stdout=full, env=known.environment,
         )  # fmt: skip
     assert done.returncode == 0
@@ -155,7 +156,7 @@ def test_an_answer_that_nobody_takes(known: Agent) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [*HOOK, "hook", "user-prompt"],
+        PROMPT,
         input=known.payload(prompt=QUESTION).encode(), stdout=writing, env=known.environment, timeout=PATIENCE
     )  # fmt: skip
     os.close(writing)
@@ -176,7 +177,7 @@ def test_a_command_line_of_another_version_stops_nobody(agent: Agent, arguments:
 
 def test_hooks_that_end_at_once_keep_each_turn_once(agent: Agent) -> None:
     agent.transcript(*TALK)
-    command = [*HOOK, "hook", "session-end"]
+    command = [*HOOK, "hook", "session-end", "--timeout", str(PATIENCE)]
     both = [
         subprocess.Popen([*command, *more], stdin=subprocess.PIPE, env=agent.environment)
         for more in ([], ["--wait"], [], ["--wait"])
@@ -193,9 +194,7 @@ def test_hooks_that_end_at_once_keep_each_turn_once(agent: Agent) -> None:
 
 
 def test_prompts_of_one_session_at_once_are_both_answered(known: Agent) -> None:
-    hooks = [
-        subprocess.Popen([*HOOK, "hook", "user-prompt"], env=known.environment, **PIPES) for _ in range(3)
-    ]
+    hooks = [subprocess.Popen(PROMPT, env=known.environment, **PIPES) for _ in range(3)]
     answers = [
         hook.communicate(known.payload(prompt=QUESTION).encode(), timeout=PATIENCE)[0] for hook in hooks
     ]

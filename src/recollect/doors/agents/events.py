@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.doors.agents.remembered import State
     from recollect.memories import Memories
 
-SECONDS = {"session-start": 5.0, "user-prompt": 2.0, "pre-compact": 1.0, "session-end": 1.0, "capture": 120.0}
+SECONDS = {"session-start": 5.0, "user-prompt": 2.0, "pre-compact": 3.0, "session-end": 3.0, "capture": 120.0}
 """How long each may take before it gives up."""
 
 

@@ -63,7 +63,7 @@ TIMEOUT = click.option(
     "--timeout",
     type=click.FloatRange(min=0.05, max=600),
     metavar="SECONDS",
-    help="Give up after so long: session-start 5, user-prompt 2, capture and --wait 120, else 1.",
+    help="Give up after so long: session-start 5, user-prompt 2, capture and --wait 120, else 3.",
 )
 WAIT = click.option("--wait", is_flag=True, help="Capture now, instead of in a process of its own.")
 
