@@ -160,6 +160,24 @@ def test_any_bytes_can_be_read(tmp_path_factory: pytest.TempPathFactory, data: b
     list(Transcript(path).turns())
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<memories>",
+        "<system-reminder ",
+        "sk-a-",
+        "eyJ-",
+        "token=",
+        "a-",
+        "x://a:",
+        "-----BEGIN PRIVATE KEY-----",
+    ],
+)
+def test_texts_made_to_take_for_ever_do_not(path: Path, part: str) -> None:
+    text = part * (300_000 // len(part))
+    assert transcript.said(text) and masked(text)
+
+
 # secrets, put together here so that nobody takes them for real ones
 
 SECRETS = [

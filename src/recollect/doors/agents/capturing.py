@@ -74,7 +74,10 @@ def start_worker() -> None:
         apart = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     subprocess.Popen(  # type: ignore[call-overload]
-        [sys.executable, "-m", "recollect.doors.cli", "hook", "capture"], cwd=Path.home(), **quiet, **apart
+        [sys.executable, "-m", "recollect.doors.cli", "hook", "capture"],
+        cwd=places.state_folder(),
+        **quiet,
+        **apart,
     )
 
 

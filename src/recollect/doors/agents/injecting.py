@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -24,6 +25,7 @@ SHORTEST_PROMPT = 12
 LONGEST_MEMORY = 1_200
 LONGEST_QUERY = 2_000
 _HALF_LIFE_DAYS = 30.0
+_COMMAND = re.compile(r"/[\w:.-]+(\s|$)|!")
 _LEARNED = ("semantic", "procedural", "reflective", "emotional")
 
 
@@ -35,11 +37,13 @@ def answer(event: str, context: str) -> str:
 def is_worth_asking(prompt: str) -> bool:
     """Whether a prompt says enough to recall by; commands and short words don't.
 
-    >>> [is_worth_asking(each) for each in ("/compact", "yes", "why did the build fail?", "缓存为什么失效")]
-    [False, False, True, True]
+    >>> [is_worth_asking(each) for each in ("/compact now please", "yes", "/srv/app fails, why?")]
+    [False, False, True]
+    >>> is_worth_asking("缓存为什么失效")
+    True
     """
     text = prompt.strip()
-    return len(text.encode("utf-8", "replace")) >= SHORTEST_PROMPT and not text.startswith(("/", "!", "#"))
+    return len(text.encode("utf-8", "replace")) >= SHORTEST_PROMPT and not _COMMAND.match(text)
 
 
 # with a prompt

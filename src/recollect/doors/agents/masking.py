@@ -11,11 +11,11 @@ _TOKENS = {
     "GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}",
     "Slack token": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
     "Google key": r"\bAIza[A-Za-z0-9_-]{35}",
-    "API key": r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{20,}",
+    "API key": r"\b(?:sk|pk|rk)[-_](?:[a-z]{1,20}[-_]){0,4}(?=[A-Za-z0-9_-]{0,200}\d)[A-Za-z0-9_-]{20,}",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
     "PyPI token": r"\bpypi-[A-Za-z0-9_-]{50,}",
     "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}\b",
-    "web token": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+    "web token": r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
 }
 _TOKEN = re.compile("|".join(f"(?P<t{i}>{each})" for i, each in enumerate(_TOKENS.values())), re.DOTALL)
 _NAMES = [*_TOKENS]
@@ -24,8 +24,8 @@ _IN_URL = re.compile(
 )
 _BEARER = re.compile(r"(?P<before>\bBearer\s+)(?P<secret>[A-Za-z0-9._~+/=-]{20,})", re.IGNORECASE)
 _ASSIGNED = re.compile(
-    r"""(?P<before>\b[\w-]{0,40}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)["']?\s*[:=]\s*["']?)"""
-    r"""(?P<secret>(?=[^\s"']*\d)(?=[^\s"']*[A-Za-z])[A-Za-z0-9+/_=.~!@#$%^&*-]{12,})(?![\w(\[])""",
+    r"""(?P<before>(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)["']?\s*[:=]\s*["']?)"""
+    r"""(?P<secret>(?=[^\s"']{0,200}\d)(?=[^\s"']{0,200}[A-Za-z])[A-Za-z0-9+/_=.~!@#$%^&*-]{12,})(?![\w(\[])""",
     re.IGNORECASE,
 )
 

@@ -22,7 +22,7 @@ LONGEST_TURN = 6_000
 NARRATION = 120
 """What an assistant says in so few characters before it calls a tool is not worth keeping."""
 
-_INJECTED = re.compile(r"<(system-reminder|memories|user-prompt-submit-hook)\b[^>]*>.*?</\1>", re.DOTALL)
+_INJECTED = re.compile(r"<(system-reminder|memories|user-prompt-submit-hook)\b[^<>]{0,200}>")
 _MACHINERY = re.compile(
     r"<(command-(name|message|args)|local-command-\w+|bash-(input|stdout|stderr)|task-notification)>"
     r"|\[Request interrupted|Caveat:"
@@ -133,8 +133,26 @@ def said(text: str) -> str:
     >>> said("<command-name>/clear</command-name>")
     ''
     """
-    text = _INJECTED.sub("", text).replace("\x00", "").strip()
+    text = _without_injected(text).replace("\x00", "").strip()
     return "" if _MACHINERY.match(text) else text
+
+
+def _without_injected(text: str) -> str:
+    """The text without elements that were put into it; one that is never closed is somebody's own words."""
+    kept: list[str] = []
+    done = 0
+    unclosed: set[str] = set()
+    for opening in _INJECTED.finditer(text):
+        name = opening[1]
+        if opening.start() < done or name in unclosed:
+            continue
+        end = text.find(f"</{name}>", opening.end())
+        if end < 0:
+            unclosed.add(name)
+        else:
+            kept.append(text[done : opening.start()])
+            done = end + len(f"</{name}>")
+    return "".join((*kept, text[done:]))
 
 
 def _kept(turn: Turn | None) -> Iterator[Turn]:
