@@ -210,7 +210,7 @@ TOMLS = (
     "# only a comment\n",
     'model = "o3"',
     'model = "o3"\n\n[mcp_servers.other]  # theirs\ncommand = "x"\n\n# a profile\n[profiles.me]\na = 1\n',
-    '[projects."/work/app"]\r\ntrust_level = "trusted"\r\n',
+    '[projects."/home/me/app"]\r\ntrust_level = "trusted"\r\n',
     'text = """\n[mcp_servers.recollect]\n"""\n',
 )
 

@@ -81,7 +81,7 @@ def hook(door: Door, log: bool) -> None:
     \b
     Example:
       recollect hook --log
-      echo '{"cwd": "/work/app", "prompt": "which database?"}' | recollect hook user-prompt
+      echo '{"cwd": "/home/me/app", "prompt": "which database?"}' | recollect hook user-prompt
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
@@ -111,7 +111,7 @@ def session_start(door: Door, timeout: float | None) -> None:
 
     \b
     Example:
-      echo '{"session_id": "s1", "cwd": "/work/app", "source": "startup"}' | recollect hook session-start
+      echo '{"session_id": "s1", "cwd": "/home/me/app", "source": "startup"}' | recollect hook session-start
     """
     from recollect.doors.agents import events
     from recollect.doors.agents.deadline import Deadline
@@ -128,7 +128,7 @@ def user_prompt(door: Door, timeout: float | None) -> None:
 
     \b
     Example:
-      echo '{"cwd": "/work/app", "prompt": "which database?"}' | recollect hook user-prompt
+      echo '{"cwd": "/home/me/app", "prompt": "which database?"}' | recollect hook user-prompt
     """
     from recollect.doors.agents import events
     from recollect.doors.agents.deadline import Deadline
@@ -146,7 +146,7 @@ def pre_compact(door: Door, timeout: float | None, wait: bool) -> None:
 
     \b
     Example:
-      echo '{"session_id": "s1", "cwd": "/work/app", "transcript_path": "s1.jsonl"}' \\
+      echo '{"session_id": "s1", "cwd": "/home/me/app", "transcript_path": "s1.jsonl"}' \\
         | recollect hook pre-compact
     """
     _capture(door, "pre-compact", timeout, wait, ended=False)
@@ -161,7 +161,7 @@ def session_end(door: Door, timeout: float | None, wait: bool) -> None:
 
     \b
     Example:
-      echo '{"session_id": "s1", "cwd": "/work/app", "transcript_path": "s1.jsonl"}' \\
+      echo '{"session_id": "s1", "cwd": "/home/me/app", "transcript_path": "s1.jsonl"}' \\
         | recollect hook session-end --wait
     """
     _capture(door, "session-end", timeout, wait, ended=True)
