@@ -118,7 +118,7 @@ def test_every_query_is_used_and_valid() -> None:
 class TestConfig:
     @pytest.fixture(autouse=True)
     def nothing_set(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        for name in ("URL", "NAMESPACE", "EMBEDDER", "QUICK", "CONFIG"):
+        for name in ("URL", "NAMESPACE", "EMBEDDER", "QUICK", "HOOKS", "CONFIG"):
             monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -145,6 +145,7 @@ class TestConfig:
             "namespace": "argument",
             "embedder": "default",
             "quick": "default",
+            "hooks": "default",
         }
 
     def test_the_default_store_is_made_with_its_folder(self, tmp_path: Path) -> None:

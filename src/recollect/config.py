@@ -31,12 +31,13 @@ class Config:
     namespace: str = "default"
     embedder: str = "auto"
     quick: bool = False
+    hooks: bool = True
     origins: Mapping[str, str] | None = None
     embedding: EmbedderSettings = field(default_factory=EmbedderSettings)
 
 
 SETTINGS = tuple(field.name for field in fields(Config) if field.name not in ("origins", "embedding"))
-SWITCHES = ("quick",)
+SWITCHES = ("quick", "hooks")
 """Those settings that are on or off."""
 _ON_OR_OFF = {"1": True, "true": True, "yes": True, "on": True}
 _ON_OR_OFF |= {"0": False, "false": False, "no": False, "off": False}

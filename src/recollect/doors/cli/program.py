@@ -42,6 +42,10 @@ COMMANDS = {
         "serve": ("http", "Serve the memories over HTTP, with a web page."),
         "token": ("http", "List, add or remove the tokens that the server lets in."),
     },
+    "Agents": {
+        "install": ("installing", "Put Recollect into an agent's configuration."),
+        "hook": ("hooks", "What Claude Code's hooks call."),
+    },
     "Measuring": {
         "eval": ("evaluating", "Measure how well questions are answered."),
         "tune": ("tuning", "Fit the weights of keywords and meaning to your memories."),

@@ -1,0 +1,1 @@
+"""The agents' side: their configuration files, and the hooks that they call."""
