@@ -41,8 +41,9 @@ types: $(VENV)/tested  ## mypy --strict
 unit: $(VENV)/tested  ## all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-docs: $(VENV)/installed  ## write the parts of the docs that the program generates
+docs: $(VENV)/tested  ## write the parts of the docs that the program generates
 	$(BIN)/python -m recollect.doors.cli.reference > docs/cli.md
+	$(BIN)/python -m recollect.doors.http.reference docs/http.md
 
 clean:  ## remove what was made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -163,7 +163,7 @@ def test_completion_offers_the_commands(cli: Cli) -> None:
         assert f"_RECOLLECT_COMPLETE={shell}_complete" in cli.out("completion", shell)
     asked = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": "recollect se", "COMP_CWORD": "1"}
     offered, _ = start(environment=asked).communicate()
-    assert offered.decode().split() == ["plain,sessions", "plain,search"]
+    assert offered.decode().split() == ["plain,sessions", "plain,search", "plain,serve"]
 
 
 # shared options

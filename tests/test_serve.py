@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from recollect.doors.http import reference
 from recollect.doors.http.tokens import OWNER, TokenFile, made, matching
 from recollect.errors import ConfigError, InvalidInput, NotFound
 
@@ -215,3 +216,10 @@ def test_a_fuzzer_finds_nothing(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-8000:] + done.stderr
         assert server.ask("/health")["status"] == "ok"
+
+
+def test_the_manual_lists_every_operation() -> None:
+    """Made anew with `make docs`."""
+    manual = (Path(__file__).parents[1] / "docs" / "http.md").read_text("utf-8")
+    assert reference.written(manual) == manual
+    assert all(f"`{path}`" in manual for path in ("/health", "/metrics", "/openapi.json"))

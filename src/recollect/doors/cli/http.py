@@ -113,7 +113,7 @@ def token(door: Door) -> None:
 
 
 @command(token, "add")
-@click.argument("name")
+@click.argument("name", metavar="NAME")
 @click.option("--read-only", is_flag=True, help="It may read, and change nothing.")
 def add_token(door: Door, name: str, read_only: bool) -> None:
     """Make a token; it is shown this once. With -n it is good for that namespace alone.
@@ -129,7 +129,7 @@ def add_token(door: Door, name: str, read_only: bool) -> None:
 
 
 @command(token, "remove")
-@click.argument("name")
+@click.argument("name", metavar="NAME")
 def remove_token(door: Door, name: str) -> None:
     """Refuse a token from now on; a running server does so at once.
 

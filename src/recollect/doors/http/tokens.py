@@ -22,6 +22,9 @@ from recollect.errors import ConfigError, InvalidInput, NotFound, StoreError
 
 OWNER = "owner"
 SHORTEST = 16
+PREFIX = "rcl_"
+"""By which a token of ours is known where it was not meant to be."""
+
 _BYTES = 24
 
 
@@ -40,7 +43,7 @@ def made(
     name: str, text: str | None = None, *, read_only: bool = False, namespace: str | None = None
 ) -> Token:
     """A new token; a random one, unless its text is given. Its text is there to be shown."""
-    text = text or secrets.token_urlsafe(_BYTES)
+    text = text or PREFIX + secrets.token_urlsafe(_BYTES)
     if len(text) < SHORTEST or not text.isascii() or not text.isprintable() or " " in text:
         raise ConfigError(f"A token needs at least {SHORTEST} printable characters without spaces.")
     return Token(checks.name(name, what="The name"), _hash(text), read_only, namespace, text)
