@@ -165,6 +165,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if f"_{NAME.upper()}_COMPLETE" in os.environ:
+        from recollect.doors.cli.completing import mind_bash
+
+        mind_bash()
     try:
         recollect.main(arguments, prog_name=NAME)
     except KeyboardInterrupt:
