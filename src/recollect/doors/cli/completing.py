@@ -126,7 +126,7 @@ def mind_bash() -> None:
     """Make bash get values quoted, if they need it: other shells do that themselves."""
     from shlex import quote
 
-    from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+    from click.shell_completion import BashComplete, add_completion_class
 
     class Bash(BashComplete):
         def format_completion(self, item: CompletionItem) -> str:

@@ -1,0 +1,91 @@
+"""When is it worth looking at a folder again? When the system says so, or every few seconds."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from recollect.errors import ConfigError
+
+HEARTBEAT = 1.0
+"""How many seconds pass between looks at whether the folders themselves are still the same."""
+QUIET = 0.2
+"""How many seconds nothing must change before it is told, for who saves a file writes it in several steps."""
+LONGEST_QUIET = 2.0
+
+_log = logging.getLogger("recollect")
+
+
+def require() -> None:
+    """ConfigError unless the system can be asked to tell of changes."""
+    if find_spec("watchfiles") is None:
+        raise ConfigError(
+            "Being told of changes needs watchfiles: pip install 'recollect[watch]', or say --poll 2 to look "
+            "every two seconds."
+        )
+
+
+def moments(paths: Sequence[Path], stop: threading.Event, every: float | None = None) -> Iterator[bool]:
+    """Yields until `stop` is set: True when something may have changed, False now and then between.
+
+    `every` so many seconds something may have changed; without it the system says so, by way of watchfiles.
+    """
+    if every is not None:
+        while not stop.wait(every):
+            yield True
+        return
+    require()
+    while not stop.is_set():
+        there = _identities(paths)
+        if not there:
+            stop.wait(HEARTBEAT)
+            yield False
+            continue
+        try:
+            yield from _told(paths, there, stop)
+        except OSError as error:
+            _log.warning("The system can't tell of changes (%s): looking every 2 seconds instead.", error)
+            yield from moments(paths, stop, every=2.0)
+
+
+def _told(paths: Sequence[Path], there: dict[Path, tuple[int, int]], stop: threading.Event) -> Iterator[bool]:
+    """As long as the folders are the same ones; something may have changed before they were listened to."""
+    from watchfiles import watch
+
+    is_first = True
+    for changes in watch(
+        *there,
+        watch_filter=lambda _, path: not _is_hidden(Path(path), paths),
+        step=int(QUIET * 1000),
+        debounce=int(LONGEST_QUIET * 1000),
+        rust_timeout=int(HEARTBEAT * 1000),
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        stop_event=stop,
+    ):
+        yield is_first or bool(changes)
+        is_first = False
+        if _identities(paths) != there:
+            yield True
+            return
+
+
+def _identities(paths: Sequence[Path]) -> dict[Path, tuple[int, int]]:
+    found = {}
+    for path in paths:
+        with suppress(OSError):
+            state = path.stat()
+            found[path] = (state.st_dev, state.st_ino)
+    return found
+
+
+def _is_hidden(path: Path, roots: Sequence[Path]) -> bool:
+    """Whether it lies in a hidden folder, such as .git, below those that are watched, or is hidden itself."""
+    for root in (*roots, *(root.resolve() for root in roots)):
+        if path.is_relative_to(root):
+            return any(part.startswith(".") for part in path.relative_to(root).parts)
+    return path.name.startswith(".")
