@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import following, folders, watching
+from recollect import folders, following
 from recollect import open as open_store
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, StoreFull
 from recollect.watching import Event, Watch
 from tests.test_cli import Cli, start
 
@@ -59,6 +60,14 @@ class Watcher:
             if not left:
                 return event
 
+    def until_told_of(self, name: str) -> None:
+        """Wait for whatever it does with this document."""
+        while True:
+            event = self._events.get(timeout=PATIENCE)
+            assert event is not None, f"it ended; told: {self.told}"
+            if event["name"] == name:
+                return
+
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
@@ -94,6 +103,13 @@ def write(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.tmp")
     partial.write_text(text)
     partial.replace(path)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def documents(cli: Cli) -> set[str]:
@@ -180,7 +196,7 @@ def test_a_busy_store_is_waited_for(cli: Cli, watcher: Callable[..., Watcher]) -
     write(cli.folder / "notes" / "a.md", "one")
     write(cli.folder / "notes" / "b.md", "two")
     with pytest.raises(queue.Empty):
-        watch._events.get(timeout=3)  # nobody can write meanwhile
+        watch._events.get(timeout=1)  # nobody can write meanwhile
     other.execute("ROLLBACK")
     other.close()
     watch.until(("added", "notes/a.md"), ("added", "notes/b.md"))
@@ -194,28 +210,13 @@ def test_several_watchers_and_writers_share_a_store(cli: Cli, watcher: Callable[
     (cli.folder / "notes" / "0.md").unlink()
     write(cli.folder / "notes" / "last.md", "The last one")
     for watch in watchers:
-        watch.until(
-            *{(each, "notes/last.md") for each in ("added", "unchanged", "replaced")}
-            & {_told_of(watch, "notes/last.md")}
-        )
-    with open_store(cli.folder / "memory.db") as memories:
-        for watch in watchers:
-            assert watch.stop()[0] == 0
-        found = {document.name: document.passages for document in memories.documents()}
-    found.pop("notes/0.md", None)  # it may have been seen by neither, or still be missed
-    assert found == {f"notes/{name}.md": 1 for name in (*range(1, 10), "last")}
+        watch.until_told_of("notes/last.md")
+    wanted = {f"notes/{name}.md" for name in (*range(1, 10), "last")}
+    wait_until(lambda: documents(cli) == wanted)
+    assert [watch.stop()[0] for watch in watchers] == [0, 0]
     assert cli.json("stats")["memories"] == 10
+    assert cli.json("stats")["passages"] == 10
     assert cli.out("doctor") == "all is well\n"
-
-
-def _told_of(watch: Watcher, name: str) -> tuple[str, str]:
-    """What a watcher first tells of a document."""
-    while True:
-        event = watch._events.get(timeout=PATIENCE)
-        assert event is not None
-        if event["name"] == name:
-            watch._events.put(event)
-            return event["event"], event["name"]
 
 
 # one pass
@@ -279,12 +280,12 @@ def test_a_file_is_forgotten_when_it_is_missing_twice(cli: Cli) -> None:
         watch = Watch(memories, [Path("notes")])
         assert looked(watch) == [("added", "notes/a.md")]
         path.unlink()
-        assert looked(watch) == [] and watch.is_unsettled
+        assert (looked(watch), watch.is_unsettled) == ([], True)
         path.write_text("two")
-        assert looked(watch) == [("replaced", "notes/a.md")] and not watch.is_unsettled
+        assert (looked(watch), watch.is_unsettled) == ([("replaced", "notes/a.md")], False)
         path.unlink()
         looked(watch)
-        assert looked(watch) == [("forgotten", "notes/a.md")] and not watch.is_unsettled
+        assert (looked(watch), watch.is_unsettled) == ([("forgotten", "notes/a.md")], False)
 
 
 def test_a_folder_that_can_t_be_looked_into_keeps_its_documents(
@@ -317,12 +318,11 @@ def test_a_store_that_can_t_be_written_for_a_while_is_told_of_once(
         with monkeypatch.context() as patch:
 
             def full(*_: Any, **__: Any) -> Any:
-                raise watching.StoreFull("The disk is full.")
+                raise StoreFull("The disk is full.")
 
             patch.setattr(memories, "ingest", full)
             assert list(watch.look()) == [Event("waiting", "notes/a.md", reason="The disk is full.")]
-            assert watch.is_unsettled
-            assert looked(watch) == [] and watch.is_unsettled
+            assert (looked(watch), watch.is_unsettled) == ([], True)
         assert looked(watch) == [("added", "notes/a.md"), ("added", "notes/b.md")]
 
 
@@ -342,6 +342,34 @@ def test_hidden_is_what_lies_below_the_folder_itself(tmp_path: Path) -> None:
     assert not following._is_hidden(root / "a.md", [root])
     assert following._is_hidden(root / ".git" / "index", [root])
     assert folders.lies_in("notes/.x/a.md", Path("notes")) is False
+
+
+def test_it_looks_again_when_a_folder_was_gone_before_it_listened(tmp_path: Path) -> None:
+    stop = threading.Event()
+    told = following.moments([tmp_path / "gone"], stop)
+    assert [next(told), next(told)] == [True, True]
+    (tmp_path / "gone").mkdir()
+    assert next(told) is True
+    stop.set()
+    assert list(told) == []
+
+
+def test_a_system_that_can_t_tell_is_looked_at_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import watchfiles
+
+    def exhausted(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "inotify watch limit reached")
+
+    monkeypatch.setattr(watchfiles, "watch", exhausted)
+    monkeypatch.setattr(following, "WHERE_NOT_TOLD", 0.01)
+    stop = threading.Event()
+    told = following.moments([tmp_path], stop)
+    assert [next(told), next(told)] == [True, True]
+    assert "looking every" in caplog.text
+    stop.set()
+    assert list(told) == []
 
 
 def test_without_watchfiles_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

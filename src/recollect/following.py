@@ -16,6 +16,8 @@ HEARTBEAT = 1.0
 QUIET = 0.2
 """How many seconds nothing must change before it is told, for who saves a file writes it in several steps."""
 LONGEST_QUIET = 2.0
+WHERE_NOT_TOLD = 2.0
+"""How many seconds pass between looks where the system can't tell, as when it has no more watches to give."""
 
 _log = logging.getLogger("recollect")
 
@@ -43,13 +45,19 @@ def moments(paths: Sequence[Path], stop: threading.Event, every: float | None = 
         there = _identities(paths)
         if not there:
             stop.wait(HEARTBEAT)
-            yield False
+            yield True
             continue
         try:
             yield from _told(paths, there, stop)
+        except FileNotFoundError:  # it went while we began to listen
+            yield True
         except OSError as error:
-            _log.warning("The system can't tell of changes (%s): looking every 2 seconds instead.", error)
-            yield from moments(paths, stop, every=2.0)
+            _log.warning(
+                "The system can't tell of changes (%s): looking every %g seconds instead.",
+                error,
+                WHERE_NOT_TOLD,
+            )
+            yield from moments(paths, stop, every=WHERE_NOT_TOLD)
 
 
 def _told(paths: Sequence[Path], there: dict[Path, tuple[int, int]], stop: threading.Event) -> Iterator[bool]:
@@ -59,15 +67,16 @@ def _told(paths: Sequence[Path], there: dict[Path, tuple[int, int]], stop: threa
     is_first = True
     for changes in watch(
         *there,
-        watch_filter=lambda _, path: not _is_hidden(Path(path), paths),
+        watch_filter=None,
         step=int(QUIET * 1000),
         debounce=int(LONGEST_QUIET * 1000),
         rust_timeout=int(HEARTBEAT * 1000),
         yield_on_timeout=True,
         raise_interrupt=False,
+        ignore_permission_denied=True,
         stop_event=stop,
     ):
-        yield is_first or bool(changes)
+        yield is_first or not all(_is_hidden(Path(path), paths) for _, path in changes)
         is_first = False
         if _identities(paths) != there:
             yield True
