@@ -362,6 +362,7 @@ def test_a_system_that_can_t_tell_is_looked_at_instead(
     def exhausted(*_: Any, **__: Any) -> Any:
         raise OSError(28, "inotify watch limit reached")
 
+    caplog.set_level("WARNING", logger="recollect")
     monkeypatch.setattr(watchfiles, "watch", exhausted)
     monkeypatch.setattr(following, "WHERE_NOT_TOLD", 0.01)
     stop = threading.Event()

@@ -16,6 +16,8 @@ HEARTBEAT = 1.0
 QUIET = 0.2
 """How many seconds nothing must change before it is told, for who saves a file writes it in several steps."""
 LONGEST_QUIET = 2.0
+ALL_THE_SAME = 60
+"""After how many heartbeats to look although nothing was told: systems lose some."""
 WHERE_NOT_TOLD = 2.0
 """How many seconds pass between looks where the system can't tell, as when it has no more watches to give."""
 
@@ -61,11 +63,11 @@ def moments(paths: Sequence[Path], stop: threading.Event, every: float | None = 
 
 
 def _told(paths: Sequence[Path], there: dict[Path, tuple[int, int]], stop: threading.Event) -> Iterator[bool]:
-    """As long as the folders are the same ones; something may have changed before they were listened to."""
+    """As long as the folders are the same ones. What comes before they are listened to, or is lost when they
+    are moved while they are, is seen by looking all the same: at first, and now and then."""
     from watchfiles import watch
 
-    is_first = True
-    for changes in watch(
+    listened = watch(
         *there,
         watch_filter=None,
         step=int(QUIET * 1000),
@@ -75,10 +77,12 @@ def _told(paths: Sequence[Path], there: dict[Path, tuple[int, int]], stop: threa
         raise_interrupt=False,
         ignore_permission_denied=True,
         stop_event=stop,
-    ):
-        yield is_first or not all(_is_hidden(Path(path), paths) for _, path in changes)
-        is_first = False
-        if _identities(paths) != there:
+    )
+    for number, changes in enumerate(listened):
+        is_same = _identities(paths) == there
+        is_due = number % ALL_THE_SAME == 0
+        yield is_due or not is_same or not all(_is_hidden(Path(path), paths) for _, path in changes)
+        if not is_same or _identities(paths) != there:
             yield True
             return
 

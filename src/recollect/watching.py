@@ -54,8 +54,8 @@ class Watch:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether to look again soon, even if nothing changes: something waits, or may really be gone."""
-        return self._is_waiting or any(folder.missing for folder in self._folders)
+        """Whether to look again soon, even if nothing changes: something waits, or is missing."""
+        return self._is_waiting or any(folder.missing or not folder.is_there for folder in self._folders)
 
     def look(self) -> Iterator[Event]:
         """Do what has changed since the last look; each event is told when it is done.
