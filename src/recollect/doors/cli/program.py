@@ -91,7 +91,8 @@ class Program(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was named; for a slip of the hand, the one that was meant."""
-        if args and args[0] not in _MODULE_OF and not args[0].startswith("-"):
+        is_unknown = args and args[0] not in _MODULE_OF and not args[0].startswith("-")
+        if is_unknown and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             meant = get_close_matches(args[0], _MODULE_OF, 1)
