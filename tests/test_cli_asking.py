@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,13 +164,13 @@ def test_how_a_list_of_questions_ends(cli: Cli) -> None:
 
 
 def test_jsonl_gives_the_elements_of_a_list_a_line_each(cli: Cli) -> None:
-    def lines(*arguments: str, input: str | None = None) -> list[dict[str, object]]:
+    def lines(*arguments: str, input: str | None = None) -> list[dict[str, Any]]:
         return [json.loads(line) for line in cli.out(*arguments, "--jsonl", input=input).splitlines()]
 
     whole = cli.json("search", "herring", "-l", "3", "--no-reinforce")
     hits = lines("search", "herring", "-l", "3", "--no-reinforce")
     assert [(hit.pop("query"), hit.pop("rank")) for hit in hits] == [("herring", n) for n in (1, 2, 3)]
-    assert [hit["memory"] for hit in hits] == [hit["memory"] for hit in whole["hits"]]
+    assert [hit["memory"]["id"] for hit in hits] == [hit["memory"]["id"] for hit in whole["hits"]]
     assert all(hit.keys() == whole["hits"][0].keys() for hit in hits)
     several = lines("search", "-", "-l", "1", input="walrus\nherring\n")
     assert [(hit["query"], hit["rank"]) for hit in several] == [("walrus", 1), ("herring", 1)]
