@@ -14,7 +14,7 @@ import click
 
 from recollect.doors.cli import options, render
 from recollect.doors.cli.door import Door
-from recollect.doors.cli.finding import tell, within
+from recollect.doors.cli.finding import opened, tell, within
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ HELP = """\
 
 def ask(door: Door, *, why: bool, given: dict[str, Any], on_terminal: bool) -> None:
     """Talk with the person at the terminal, if that is wanted and there is one; else read lines."""
-    with door.open() as memories:
+    with opened(door) as memories:
         if on_terminal and not door.is_for_programs and sys.stdin.isatty() and render.on_terminal():
             Conversation(door, memories, given, why=why).hold()
         else:

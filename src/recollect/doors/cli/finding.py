@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
@@ -64,11 +65,17 @@ def search(door: Door, query: tuple[str, ...], why: bool, why_not: str | None, *
 
         asking.ask(door, why=why, given=given, on_terminal=not query)
         return
-    with door.open() as memories:
+    with opened(door) as memories:
         found = within(memories, given.pop("in_session")).recall(" ".join(query), **options.recalling(given))
         tell(door, found, why=why)
     if not found:
         door.nothing("Nothing was found.")
+
+
+def opened(door: Door) -> Memories:
+    """The store, for a question or two: threads for products of matrices would cost more than they save."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
+    return door.open()
 
 
 def tell(door: Door, found: Recall, *, why: bool, one_of_many: bool = False) -> None:
@@ -189,7 +196,7 @@ def context(
       recollect context "how do we deploy" --max-tokens 800 >> prompt.txt
       recollect context - --max-tokens 800 < task.txt
     """
-    with door.open() as memories:
+    with opened(door) as memories:
         asked = options.read_text(" ".join(query))
         found = within(memories, in_session).context(asked, max_tokens, **options.recalling(given))
         door.note(*found.notes)

@@ -165,7 +165,7 @@ def recollect() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """The whole program: UTF-8 whatever the locale says, and no traceback for Ctrl-C."""
-    gc.set_threshold(50_000, 20, 20)  # a tenth of a short command went into looking for rubbish
+    gc.set_threshold(50_000, 20, 20)  # 60 collections were 7% of a keyword search
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
