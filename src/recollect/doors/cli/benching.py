@@ -29,7 +29,7 @@ _POSITIVE = click.IntRange(min=1)
     "--texts",
     type=options.file_type(exists=True, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="JSON lines (- for standard input) with a text or content, perhaps a timestamp and a session; .gz too.",
+    help="JSON lines (- for standard input), .gz too: text or content, perhaps a timestamp and a session.",
 )
 @click.option("--questions", type=_POSITIVE, default=200, metavar="N", help="How many to ask (200).")
 @click.option(

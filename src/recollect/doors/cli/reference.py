@@ -27,7 +27,8 @@ overrides in memories are shown escaped, never obeyed.
 - What has several answers, or no end, is one line for each with `--json` too: the questions of `search -`,
   the events of `watch`. Each line is written when it is known. `export` always writes JSON lines.
 - `-` is standard input wherever a text or a file is asked for: `add`, `--summary`, `supersede --text`,
-  `context`, `sessions summarise`, `ingest`, `import`, `bench --texts`. `search -` reads questions, one a line.
+  `context`, `sessions summarise`, `ingest`, `import`, `bench --texts`. `search -` reads
+  questions, one a line.
 - `-q` leaves notes and progress out, and where an id is the answer prints the id alone.
 
 ```
