@@ -364,6 +364,21 @@ def test_reembed_gives_vectors_to_all(cli: Cli) -> None:
     assert "No embedder" in cli.error("--embedder", "none", "reembed", code=4)
 
 
+def test_quiet_holds_for_making_and_moving_a_store(cli: Cli) -> None:
+    cli.add("The cache is warm")
+    assert cli.run("init", "-q", "--url", "new.db").output == ""
+    assert cli.run("migrate", "-q", "memory.db", "copy.db").output == ""
+    assert cli.json("migrate", "memory.db", "copy.db")["verified"] is True
+
+
+def test_what_would_be_written_is_not_called_written(cli: Cli) -> None:
+    cli.add("The cache is warm")
+    (planned,) = cli.json("migrate", "memory.db", "copy.db", "--dry-run")["namespaces"]
+    assert planned["to_write"] > 0 and "written" not in planned
+    (done,) = cli.json("migrate", "memory.db", "copy.db")["namespaces"]
+    assert done["written"] == planned["to_write"] and "to_write" not in done
+
+
 # progress
 
 

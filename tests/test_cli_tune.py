@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect import Memories
 from recollect import open as open_store
 from recollect.doors.cli import progress
 from tests.test_cli import Cli
@@ -112,7 +113,11 @@ def test_a_store_that_can_not_be_written_can_be_measured(cli: Cli, monkeypatch: 
     (cli.folder / "memory.db").chmod(0o444)
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may always write
     assert cli.json("tune")["weights"] == {"semantic": 0.5, "keyword": 0.5}
-    assert "can't be written: change its permissions" in cli.error("tune", "--apply", code=3)
+    monkeypatch.setattr(Memories, "tune", None)  # it is not even begun
+    assert cli.error("tune", "--apply", code=3) == (
+        "The store can't be written, so nothing could be put in force: leave out --apply, "
+        "or change its permissions."
+    )
 
 
 def test_it_shows_how_far_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

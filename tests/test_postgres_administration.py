@@ -142,6 +142,7 @@ class TestIndexes:
         exactly, narrow = found(memories), found(memories, tags="rare")
         assert cli.out("index", "--url", store_url, "--least", "100") == "made for proj1\n"
         assert cli.out("index", "--url", store_url, "--least", "100").startswith("no index is missing")
+        assert cli.run("index", "--url", store_url, "--least", "100", "-q").output == ""
         shared = [len(set(a) & set(b)) for a, b in zip(exactly, found(memories), strict=True)]
         assert sum(shared) / len(shared) >= 9.8
         assert found(memories, tags="rare") == narrow, "a narrow scope gets all that it has"
@@ -333,6 +334,9 @@ class TestTenants:
         with recollect.open(url, namespace="proj2", embedder="hash") as memories:
             assert memories.recall("walrus")
         assert "no longer" in cli.out("grant", tenant, "--revoke", "-n", "proj2", "--url", store_url)
+        done = cli.run("grant", tenant, "-n", "porj2", "--url", store_url)
+        assert done.stderr == "There is no namespace porj2 yet: was another name meant?\n"
+        assert cli.run("grant", tenant, "-n", "porj2", "--url", store_url, "--revoke", "-q").stderr == ""
         with recollect.open(url, namespace="proj2", embedder="hash") as memories:
             assert memories.recall("walrus") == []
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from recollect import documents, drafting
+from recollect import drafting
 from recollect.embed.base import Embedder
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
 from recollect.meaning import Meaning, generation_of
@@ -18,6 +18,9 @@ from recollect.query.languages import detect
 from recollect.store.base import Pending, Record, Store, Text, Vector
 from recollect.store.text import analyse, embedded_text
 from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
+
+if TYPE_CHECKING:
+    from recollect import documents
 
 ROWS_AT_ONCE = 256
 VECTORS_AT_ONCE = 64
@@ -169,6 +172,8 @@ def ingest(
     known = store.documents(namespace, name)
     if known and known[0][1] == hash:
         return known[0][0], 0, False
+    from recollect import documents
+
     title = documents.title_of(source, name)
     passages = documents.split(source)
     if not passages:

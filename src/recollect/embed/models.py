@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -82,6 +81,8 @@ class InstalledEmbedder:
 
 def installed_models() -> dict[str, str]:
     """The names of the installed models, each with the package that holds its files."""
+    from importlib.metadata import entry_points
+
     return {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 

@@ -52,6 +52,11 @@ class Front:
         return self._namespace
 
     @property
+    def read_only(self) -> bool:
+        """Whether the store can be read but not written."""
+        return self._store.read_only
+
+    @property
     def session_id(self) -> str | None:
         """The session that everything here happens in, if there is one."""
         return self._session

@@ -9,15 +9,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recollect.errors import StoreError
-from recollect.store import dump, dumped, rows
+from recollect.store import dump, rows
 from recollect.store.base import Added, Analyser, Generation, Pending, Record, Store, Vector
-from recollect.store.copying import Copying
 from recollect.store.statements import Row, Statements
 from recollect.store.text import embedded_text
-from recollect.store.undump import Spool, Undump
 from recollect.store.writing import Writer
 from recollect.times import from_micros, from_micros_or_none
 from recollect.types import (
@@ -37,6 +35,10 @@ _STATS = (
     "memories", "passages", "superseded", "deleted", "expired", "first", "last", "documents", "sessions",
     "relations", "vectors", "generations",
 )  # fmt: skip
+
+if TYPE_CHECKING:  # only needed to bring records in: a search starts sooner without
+    from recollect.store import dumped
+    from recollect.store.undump import Spool, Undump
 
 Result = TypeVar("Result")
 
@@ -293,6 +295,10 @@ class SqlStore(Store):
         as_it_was: bool = False,
     ) -> Mapping[str, int]:
         """The records are read before the transaction: what goes wrong in them is not the store's trouble."""
+        from recollect.store import dumped
+        from recollect.store.copying import Copying
+        from recollect.store.undump import Undump
+
         if as_it_was:
             reader = dumped.Reader(analyse, partial(self._title, namespace))
             return self._undump(namespace, now, Copying, list(reader.steps(records)))

@@ -27,9 +27,9 @@ _POSITIVE = click.IntRange(min=1)
 @click.option("--namespaces", type=_POSITIVE, default=1, metavar="N", help="Dealt to so many in turn (1).")
 @click.option(
     "--texts",
-    type=options.file_type(exists=True, dir_okay=False),
+    type=options.file_type(exists=True, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="JSON lines with a text or content, perhaps a timestamp and a session; .gz too (made ones).",
+    help="JSON lines (- for standard input), .gz too: text or content, perhaps a timestamp and a session.",
 )
 @click.option("--questions", type=_POSITIVE, default=200, metavar="N", help="How many to ask (200).")
 @click.option(

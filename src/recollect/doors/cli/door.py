@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from recollect.doors.cli import progress, render
+from recollect.doors.cli import completing, progress, render
 
 if TYPE_CHECKING:
     from recollect.memories import Memories
@@ -28,7 +28,13 @@ class Door:
     embedder: str | None = None
     quick: bool | None = None
     json: bool = False
+    jsonl: bool = False
     quiet: bool = False
+
+    @property
+    def is_for_programs(self) -> bool:
+        """Whether the answer is to be JSON, in one document or in lines."""
+        return self.json or self.jsonl
 
     def open(self, *, create: bool = False, store: str | None = None, clock: Clock | None = None) -> Memories:
         """The memories that were asked for; what is not said comes from the settings.
@@ -52,12 +58,17 @@ class Door:
             **at_a_time,
         )
 
-    def answer(self, value: object, lines: str | Iterable[str]) -> None:
-        """Print the answer: one JSON document, or these lines, which are not even made for JSON."""
-        if self.json:
+    def answer(self, value: object, lines: str | Iterable[str], *, one_of_many: bool = False) -> None:
+        """Print the answer: one JSON document, JSON lines, or these lines, which are not even made for JSON.
+
+        `one_of_many` answers are each a line of their own with --json too.
+        """
+        if self.is_for_programs:
             from recollect.doors.plain import plain
 
-            render.write(render.json_text(plain(value), indent=2))
+            for part in _entries(value) if self.jsonl else [value]:
+                is_line = self.jsonl or one_of_many
+                render.write(render.json_text(plain(part), indent=None if is_line else 2))
         else:
             for line in (lines,) if isinstance(lines, str) else lines:
                 render.write(line)
@@ -75,7 +86,18 @@ class Door:
 
     def progress(self) -> AbstractContextManager[Progress | None]:
         """A progress bar where somebody sees it."""
-        return progress.shown(wanted=not self.quiet and sys.stderr.isatty())
+        wanted = not self.quiet and sys.stderr.isatty() and not render.is_dumb()
+        return progress.shown(wanted=wanted, colour=render.in_colour(sys.stderr))
+
+
+def _entries(value: object) -> Iterable[object]:
+    """What stands on lines of its own: every element of a list, the hits of a recall; else the whole."""
+    from recollect.doors.plain import plain
+    from recollect.types import Recall
+
+    if isinstance(value, Recall):
+        return [{"query": value.query, "rank": rank} | plain(hit) for rank, hit in enumerate(value, 1)]
+    return value if isinstance(value, (list, tuple)) else (value,)
 
 
 pass_door = click.make_pass_decorator(Door, ensure=True)
@@ -88,19 +110,40 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
         raise click.BadParameter("it is empty.", context, parameter)
 
 
+def _colour(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Where click keeps it: in the outermost context, for render and for click itself."""
+    if value:
+        context.find_root().color = {"auto": None, "always": True, "never": False}[value]
+
+
 def _shared(*names: str, **settings: Any) -> click.Option:
-    return click.Option(names, expose_value=False, callback=_keep, **settings)
+    return click.Option(names, expose_value=False, **{"callback": _keep, **settings})
 
 
 SHARED = (
-    _shared("-s", "--store", "shared_store", metavar="PATH", help="The store: a file or a URL."),
-    _shared("-n", "--namespace", "shared_namespace", metavar="NAME", help="The namespace to work in."),
+    _shared(
+        "-s",
+        "--store",
+        "shared_store",
+        metavar="PATH",
+        help="The store: a file or a URL.",
+        shell_complete=completing.files,
+    ),
+    _shared(
+        "-n",
+        "--namespace",
+        "shared_namespace",
+        metavar="NAME",
+        help="The namespace to work in.",
+        shell_complete=completing.namespaces,
+    ),
     _shared(
         "--embedder",
         "shared_embedder",
         metavar="NAME",
         help="What makes vectors: auto, none, arctic-s, static-s, hash, or PROVIDER:MODEL, such as "
         "ollama:nomic-embed-text or openai:text-embedding-3-small; also fastembed and sentence-transformers.",
+        shell_complete=completing.embedders,
     ),
     _shared(
         "--quick",
@@ -109,6 +152,14 @@ SHARED = (
         help="Embed questions by a table: sooner, without the model, a little less found.",
     ),
     _shared("--json", "shared_json", is_flag=True, help="Answer with one JSON document."),
+    _shared("--jsonl", "shared_jsonl", is_flag=True, help="Answer with JSON lines: of a list, one for each."),
+    _shared(
+        "--color",
+        "shared_color",
+        type=click.Choice(("auto", "always", "never")),
+        callback=_colour,
+        help="When to colour the answer (auto: on a terminal).",
+    ),
     _shared("-q", "--quiet", "shared_quiet", is_flag=True, help="No notes, no progress; ids alone."),
 )
 

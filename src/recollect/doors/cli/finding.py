@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.doors.cli import options, render
+from recollect.doors.cli import completing, options, render
 from recollect.doors.cli.door import Door, command
 
 if TYPE_CHECKING:
@@ -18,39 +19,70 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("query", metavar="QUERY...", nargs=-1, required=True)
+@click.argument("query", metavar="[QUERY]...", nargs=-1)
 @options.limit(10)
 @options.recall_options
 @click.option(
     "--neighbours", type=int, metavar="N", help="What was said so many places before and after (0 to 20)."
 )
 @click.option("--why", is_flag=True, help="Explain every score in a table.")
-@click.option("--why-not", metavar="ID", help="Explain why this memory is not among them.")
-def search(
-    door: Door, query: tuple[str, ...], in_session: str | None, why: bool, why_not: str | None, **given: Any
-) -> None:
+@click.option(
+    "--why-not",
+    metavar="ID",
+    help="Explain why this memory is not among them.",
+    shell_complete=completing.ids,
+)
+def search(door: Door, query: tuple[str, ...], why: bool, why_not: str | None, **given: Any) -> None:
     """Find memories by meaning, by words and by time.
 
     A time that stands in the query ("last week") is a preference; --timeframe, --since and --until are
     filters. Ends with exit code 1 when nothing was found.
+
+    Without a query it asks for questions on a terminal, and says there what else can be done (help).
+    Elsewhere, or with - as the query, it reads questions from standard input, one a line; --json then
+    answers each with one line.
+
+    Most of a single search's time goes into loading the model. Sooner: --mode keyword needs none, --quick
+    and the embedder static-s need a table, and questions asked together load it once.
 
     \b
     Example:
       recollect search which database did we choose for billing
       recollect search "auth decisions last week" --tag security --why
       recollect search --json -l 3 migration_032 | jq -r '.hits[].memory.content'
+      recollect search --jsonl deploy | while read -r hit; do echo "$hit" | jq .score; done
+      recollect search - --json < questions.txt > answers.jsonl
       recollect search "which port?" --why-not 479312039697
     """
     if why_not is not None:
+        given.pop("in_session")
+        if query in ((), ("-",)):
+            raise click.UsageError("--why-not goes with a query.")
         _explain_absence(door, " ".join(query), why_not, options.recalling(given))
         return
-    with door.open() as memories:
-        found = _within(memories, in_session).recall(" ".join(query), **options.recalling(given))
-        door.note(*found.notes, *_doubt(found))
-        ids = (render.safe(hit.memory.id) for hit in found)
-        door.answer(found, ids if door.quiet else _found(found, why))
+    if query in ((), ("-",)):
+        from recollect.doors.cli import asking
+
+        asking.ask(door, why=why, given=given, on_terminal=not query)
+        return
+    with opened(door) as memories:
+        found = within(memories, given.pop("in_session")).recall(" ".join(query), **options.recalling(given))
+        tell(door, found, why=why)
     if not found:
         door.nothing("Nothing was found.")
+
+
+def opened(door: Door) -> Memories:
+    """The store, for a question or two: threads for products of matrices would cost more than they save."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
+    return door.open()
+
+
+def tell(door: Door, found: Recall, *, why: bool, one_of_many: bool = False) -> None:
+    """The answer to one question, and what is to be known of it."""
+    door.note(*found.notes, *_doubt(found))
+    ids = (render.safe(hit.memory.id) for hit in found)
+    door.answer(found, ids if door.quiet else _found(found, why), one_of_many=one_of_many)
 
 
 def _explain_absence(door: Door, query: str, id: str, given: dict[str, Any]) -> None:
@@ -75,12 +107,13 @@ def _doubt(found: Recall) -> Iterator[str]:
         yield "nothing here seems to answer it; these are the nearest"
 
 
-def _within(memories: Memories, session: str | None) -> Memories:
+def within(memories: Memories, session: str | None) -> Memories:
+    """The same memories, in a session if there is one."""
     return memories if session is None else memories.in_session(session)
 
 
 @command()
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.ids)
 def show(door: Door, ids: tuple[str, ...]) -> None:
     """Show memories in full, with their relations.
 
@@ -103,7 +136,7 @@ def show(door: Door, ids: tuple[str, ...]) -> None:
 
 
 @command()
-@click.argument("id", metavar="[ID]", required=False)
+@click.argument("id", metavar="[ID]", required=False, shell_complete=completing.ids)
 @click.option("--before", type=int, metavar="N", help="How many before ID (5).")
 @click.option("--after", type=int, metavar="N", help="How many after ID (5).")
 @options.limit(100)
@@ -155,15 +188,17 @@ def context(
 ) -> None:
     """Assemble the best memories for a prompt.
 
-    Takes what answers best while it fits the budget, oldest first, dated, with ids, and quoted as data.
+    Takes what answers best while it fits the budget, oldest first, dated, with ids, and quoted as data. With
+    - as the query, all of standard input is one question.
 
     \b
     Example:
       recollect context "how do we deploy" --max-tokens 800 >> prompt.txt
+      recollect context - --max-tokens 800 < task.txt
     """
-    with door.open() as memories:
-        within = _within(memories, in_session)
-        found = within.context(" ".join(query), max_tokens, **options.recalling(given))
+    with opened(door) as memories:
+        asked = options.read_text(" ".join(query))
+        found = within(memories, in_session).context(asked, max_tokens, **options.recalling(given))
         door.note(*found.notes)
         door.answer(found, _assembled(found))
     if not found.memories:

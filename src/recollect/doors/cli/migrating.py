@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.doors.cli import render
+from recollect.doors.cli import completing, render
 from recollect.doors.cli.door import Door, command
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("source", metavar="SOURCE")
-@click.argument("target", metavar="TARGET")
+@click.argument("source", metavar="SOURCE", shell_complete=completing.files)
+@click.argument("target", metavar="TARGET", shell_complete=completing.files)
 @click.option(
     "-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this one; may be repeated."
 )
@@ -45,7 +45,7 @@ def migrate(door: Door, source: str, target: str, namespaces: tuple[str, ...], d
     except KeyboardInterrupt:
         door.note("Interrupted: what was copied is kept, and running it again goes on from there.")
         raise
-    door.answer(done, _lines(done))
+    door.answer(_plain(done, dry_run=dry_run), () if door.quiet else _lines(done))
 
 
 def _migrate(
@@ -78,6 +78,17 @@ def _target(url: str, *, create: bool) -> Iterator[Store | None]:
         return
     with closing(store):
         yield store
+
+
+def _plain(done: Migrated, *, dry_run: bool) -> dict[str, Any]:
+    """What was written is called so, and what would be is not."""
+    from recollect.doors.plain import plain
+
+    told: dict[str, Any] = plain(done)
+    if dry_run:
+        for moved in told["namespaces"]:
+            moved["to_write"] = moved.pop("written")
+    return told
 
 
 def _lines(done: Migrated) -> Iterator[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from recollect import folders
 from recollect.doors.cli import jsonl, options, render
 from recollect.doors.cli.door import Door, command
 from recollect.errors import InvalidInput
@@ -20,8 +20,6 @@ from recollect.errors import InvalidInput
 if TYPE_CHECKING:
     from recollect.memories import Memories
     from recollect.types import Ingested
-
-SUFFIXES = (".md", ".markdown", ".rst", ".txt")
 
 
 @command()
@@ -41,13 +39,13 @@ def ingest(door: Door, paths: tuple[Path, ...], name: str | None, metadata: tupl
       recollect ingest README.md docs/
       curl -s https://example.org/notes.md | recollect ingest - --name notes
     """
-    files = [file for path in paths for file in _files(path)]
+    files = [file for path in paths for file in folders.documents(path)]
     if name is None and Path("-") in files:
         raise click.UsageError("Say what to call what comes from standard input: --name NAME.")
     if name is not None and len(files) > 1:
         raise click.UsageError("--name goes with one document alone.")
     if not files:
-        door.nothing(f"There is no document in there: only {', '.join(SUFFIXES)} files are taken.")
+        door.nothing(f"There is no document in there: only {', '.join(folders.SUFFIXES)} files are taken.")
     extra = options.pairs(metadata)
     with door.open(create=True) as memories, door.progress() as progress:
         done, troubles = [], []
@@ -62,19 +60,6 @@ def ingest(door: Door, paths: tuple[Path, ...], name: str | None, metadata: tupl
         for trouble in troubles[:-1]:
             click.echo(f"Error: {render.one_line(str(trouble))}", err=True)
         raise troubles[-1]
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (
-            Path(folder, name)
-            for name in sorted(names)
-            if name.lower().endswith(SUFFIXES) and not name.startswith(".")
-        )
 
 
 def _ingested(done: Ingested) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from recollect.doors.cli import completing
 from recollect.errors import InvalidInput
 from recollect.types import CONFIDENCES, FACTORS, FUSIONS, MODES, SECTORS, TIERS
 
@@ -19,7 +20,12 @@ Decorator = Callable[[Function], Function]
 
 SINCE = click.option("--since", metavar="WHEN", help="Only from this date or time on (UTC).")
 UNTIL = click.option("--until", metavar="WHEN", help="Only before this date or time (UTC).")
-IN_SESSION = click.option("--in-session", metavar="ID", help="Note in this session what was recalled.")
+IN_SESSION = click.option(
+    "--in-session",
+    metavar="ID",
+    help="Note in this session what was recalled.",
+    shell_complete=completing.sessions,
+)
 YES = click.option("-y", "--yes", is_flag=True, help="Don't ask.")
 
 _FILTERS = (
@@ -32,20 +38,50 @@ _FILTERS = (
     click.option("--sector", type=click.Choice(SECTORS), multiple=True, help="Only of this sector."),
     click.option("--tier", type=click.Choice(TIERS), multiple=True, help="Only of this tier."),
     click.option(
-        "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; several: with all."
+        "--tag",
+        "tags",
+        multiple=True,
+        metavar="TAG",
+        help="Only with this tag; several: with all.",
+        shell_complete=completing.tags,
     ),
-    click.option("--speaker", multiple=True, metavar="NAME", help="Only said by this speaker."),
-    click.option("--session", multiple=True, metavar="ID", help="Only of this session."),
+    click.option(
+        "--speaker",
+        multiple=True,
+        metavar="NAME",
+        help="Only said by this speaker.",
+        shell_complete=completing.speakers,
+    ),
+    click.option(
+        "--session",
+        multiple=True,
+        metavar="ID",
+        help="Only of this session.",
+        shell_complete=completing.sessions,
+    ),
     click.option(
         "--language", multiple=True, metavar="CODE", help="Only in this language, such as en or de."
     ),
     click.option("--min-salience", type=float, metavar="X", help="Only at least so salient (0 to 1)."),
 )
 _RECALL = (
-    click.option("--in", "namespace", multiple=True, metavar="NAMESPACE", help="Search these namespaces."),
+    click.option(
+        "--in",
+        "namespace",
+        multiple=True,
+        metavar="NAMESPACE",
+        help="Search these namespaces.",
+        shell_complete=completing.namespaces,
+    ),
     click.option("--superseded", "include_superseded", is_flag=True, help="Superseded memories too, halved."),
     click.option("--documents", "include_documents", is_flag=True, help="Passages of documents too."),
-    click.option("--document", multiple=True, metavar="NAME", help="Only passages of this document."),
+    click.option(
+        "--document",
+        multiple=True,
+        metavar="NAME",
+        help="Only passages of this document.",
+        shell_complete=completing.documents,
+    ),
     click.option("--mode", type=click.Choice(MODES), help="How to search (hybrid)."),
     click.option("--fusion", type=click.Choice(FUSIONS), help="How to make one ranking of two (mix)."),
     click.option(
@@ -169,6 +205,19 @@ def read_text(given: str) -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"Standard input is not UTF-8 text ({error}): convert it first.") from None
+
+
+def questions() -> Iterator[str]:
+    """Standard input, a question a line; blank lines are passed over."""
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            question = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"Standard input, line {number:,}, is not UTF-8 text ({error}): convert it first."
+            ) from None
+        if question:
+            yield question
 
 
 def file_type(**settings: Any) -> click.Path:

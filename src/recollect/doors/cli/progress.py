@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def shown(*, wanted: bool) -> Iterator[Progress | None]:
+def shown(*, wanted: bool, colour: bool = True) -> Iterator[Progress | None]:
     """What to call as work goes on; None when nobody would see it."""
     if not wanted:
         yield None
@@ -27,7 +27,7 @@ def shown(*, wanted: bool) -> Iterator[Progress | None]:
         return
     what = TextColumn("{task.description}", markup=False)  # it may name anything
     columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=Console(stderr=True, no_color=not colour), transient=True) as bars:
         tasks = {}
 
         def advance(what: str, done: int, total: int | None) -> None:

@@ -15,10 +15,72 @@ _INTRODUCTION = """\
 
 This page is made from the program itself: `python -m recollect.doors.cli.reference > docs/cli.md`.
 
-Answers go to standard output, notes and errors to standard error. With `--json` the answer is one JSON
-document, the same that the other doors give; `export` writes JSON lines. Tables, colours and progress bars
-are for terminals (`pip install 'recollect[rich]'` makes them nicer, `NO_COLOR` turns colours off). Control
-characters and bidirectional overrides in memories are shown escaped, never obeyed.
+Answers go to standard output, notes and errors to standard error. Control characters and bidirectional
+overrides in memories are shown escaped, never obeyed.
+
+## For programs
+
+- `--json`: the answer is one JSON document, the same that the other doors give.
+- `--jsonl`: JSON lines. An answer that is a list (`search`, `show`, `timeline`, `sessions`, `ingest`,
+  `relate --list`, `doctor`) gives one line for each element, any other answer is one line. A line of `search`
+  is a hit with its `query` and `rank`.
+- What has several answers, or no end, is one line for each with `--json` too: the questions of `search -`,
+  the events of `watch`. Each line is written when it is known. `export` always writes JSON lines.
+- `-` is standard input wherever a text or a file is asked for: `add`, `--summary`, `supersede --text`,
+  `context`, `sessions summarise`, `ingest`, `import`, `bench --texts`. `search -` reads
+  questions, one a line.
+- `-q` leaves notes and progress out, and where an id is the answer prints the id alone.
+
+```
+$ printf 'which port?\\nwho reviews?\\n' | recollect search - --json |
+>   jq -r '[.query, .confidence, .hits[0].memory.content] | @tsv'
+which port?	strong	The API listens on port 9090
+who reviews?	strong	Grace reviews all migrations
+```
+
+## At a terminal
+
+Tables, colours and progress bars are for terminals; `pip install 'recollect[rich]'` makes them nicer.
+`--color always` and `--color never` decide about colours; else `NO_COLOR` turns them off, else `FORCE_COLOR`
+turns them on, else they are for terminals other than `TERM=dumb`.
+
+`recollect search` without a query asks for questions. The model is loaded once, while the first is typed.
+
+```
+$ recollect search -l 1
+Ask a question. help says what else can be done; an empty line leaves.
+search> which port?
+ 1  0.971  2026-11-16 06:58  6454658cfd2c
+    The API listens on port 9090
+search> :mode keyword
+:limit 1
+:mode keyword
+ 1  0.971  2026-11-16 06:58  6454658cfd2c
+    The API listens on port 9090
+search> help
+@HELP@
+```
+
+`recollect completion` prints a script for bash, zsh or fish. It completes commands, options and their
+values, and from the store that the line names: namespaces, the latest ids, sessions, tags, speakers and
+documents. It never makes a store, loads no model, and gives up after two seconds.
+
+## Folders that are followed
+
+```
+$ recollect watch notes
+notes/ports.md  added, 1 passage
+Watching notes: 1 document (1 added).
+notes/ports.md  replaced, 2 passages
+notes/deploy.md  added, 1 passage
+notes/deploy.md  forgotten, 1 passage
+Stopped.
+```
+
+With `--json` an event has `event` (added, replaced, unchanged, forgotten, skipped, waiting; of a folder:
+watching, gone, back), `name`, `passages` and `reason`.
+
+## Ids and times
 
 Wherever an id is asked for, its last characters are enough if no other id ends so. Times are in UTC: a
 date (`2026-03-01`), a date and time (`2026-03-01T10:00`), or one with an offset (`2026-03-01T10:00+01:00`).
@@ -28,7 +90,9 @@ date (`2026-03-01`), a date and time (`2026-03-01T10:00`), or one with an offset
 def reference() -> str:
     """The whole page."""
     context = click.Context(recollect, info_name=NAME)
-    parts = [_INTRODUCTION, "## Exit codes\n", "| code | meaning |\n|---|---|"]
+    from recollect.doors.cli.asking import HELP
+
+    parts = [_INTRODUCTION.replace("@HELP@", HELP), "## Exit codes\n", "| code | meaning |\n|---|---|"]
     parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
     parts += ["\n## Shared options\n\nBefore or after the command:\n", *_options(SHARED)]
     parts += [

@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -66,9 +66,21 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def in_colour() -> bool:
-    """Whether to colour it."""
-    return on_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def is_dumb() -> bool:
+    """Whether the terminal can do no more than print."""
+    return os.environ.get("TERM") == "dumb"
+
+
+def in_colour(stream: TextIO | None = None) -> bool:
+    """Whether to colour it: as --color says, else NO_COLOR, else FORCE_COLOR, else on a terminal that can."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.find_root().color is not None:
+        return bool(context.find_root().color)
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return (on_terminal() if stream is None else stream.isatty()) and not is_dumb()
 
 
 def style(text: str, **how: Any) -> str:
@@ -162,10 +174,10 @@ def _marked(piece: str) -> str:
     return style(text, bold=True, fg="green") if is_match else text
 
 
-def hits(found: Sequence[Hit]) -> Iterator[str]:
+def hits(found: Sequence[Hit], first: int = 1) -> Iterator[str]:
     """Each hit: rank, score, date, id and origin; the text; what else is to be known of it."""
     several = len({hit.memory.namespace for hit in found}) > 1
-    for rank, hit in enumerate(found, 1):
+    for rank, hit in enumerate(found, first):
         memory = hit.memory
         origin = [memory.namespace if several else "", memory.speaker or "", _place(memory)]
         head = [

@@ -85,7 +85,10 @@ def init(door: Door, url: str | None, distribute: bool, row_security: bool) -> N
             if row_security:
                 tenants.secure(connection, address)
                 lines.append("row-level security is on: but for the owner, a role sees what it is granted")
-    door.answer({"store": shown, "distributed": distributed, "row_security": row_security}, lines)
+    door.answer(
+        {"store": shown, "distributed": distributed, "row_security": row_security},
+        () if door.quiet else lines,
+    )
 
 
 @command()
@@ -111,7 +114,7 @@ def index(door: Door, url: str | None, least: int | None) -> None:
 
         made, dropped = indexes.index(connection, address, least or indexes.LARGE, progress)
     said = [f"made for {name}" for name in made] + [f"dropped {name}" for name in dropped]
-    door.answer({"made": made, "dropped": dropped}, said or "no index is missing")
+    door.answer({"made": made, "dropped": dropped}, () if door.quiet else said or "no index is missing")
 
 
 @command()
@@ -134,5 +137,8 @@ def grant(door: Door, url: str | None, role: str, revoke: bool) -> None:
         from recollect.store.postgres import tenants
 
         (tenants.revoke if revoke else tenants.grant)(connection, address, role, namespace)
+        is_there = tenants.is_there(connection, address, namespace)
     verb = "no longer sees" if revoke else "sees"
     door.answer({"role": role, "namespace": namespace, "granted": not revoke}, f"{role} {verb} {namespace}")
+    if not is_there:
+        door.note(f"There is no namespace {namespace} yet: was another name meant?")

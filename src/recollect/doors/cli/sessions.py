@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from recollect.doors.cli import options, render
+from recollect.doors.cli import completing, options, render
 from recollect.doors.cli.door import Door, command, group
 from recollect.types import Session
 
@@ -52,7 +52,7 @@ def _answer(door: Door, session: Session) -> None:
 
 
 @command(sessions)
-@click.argument("id", metavar="[ID]", required=False)
+@click.argument("id", metavar="[ID]", required=False, shell_complete=completing.sessions)
 @click.option("--agent", metavar="NAME", help="Who works in it.")
 @click.option("--at", "started_at", metavar="WHEN", help="When it began, if not now (UTC).")
 def start(door: Door, id: str | None, **given: Any) -> None:
@@ -67,7 +67,7 @@ def start(door: Door, id: str | None, **given: Any) -> None:
 
 
 @command(sessions)
-@click.argument("id", metavar="ID")
+@click.argument("id", metavar="ID", shell_complete=completing.sessions)
 @click.option("--summary", metavar="TEXT", help="What came of it (- for standard input).")
 @click.option("--at", "ended_at", metavar="WHEN", help="When it ended, if not now (UTC).")
 def end(door: Door, id: str, summary: str | None, ended_at: str | None) -> None:
@@ -84,7 +84,7 @@ def end(door: Door, id: str, summary: str | None, ended_at: str | None) -> None:
 
 
 @command(sessions)
-@click.argument("id", metavar="ID")
+@click.argument("id", metavar="ID", shell_complete=completing.sessions)
 @click.argument("summary", metavar="[SUMMARY]", required=False)
 def summarise(door: Door, id: str, summary: str | None) -> None:
     """Keep a summary of a session; without one, its most important memories are put together.
@@ -99,7 +99,7 @@ def summarise(door: Door, id: str, summary: str | None) -> None:
 
 
 @command(sessions)
-@click.argument("id", metavar="ID")
+@click.argument("id", metavar="ID", shell_complete=completing.sessions)
 @options.limit(100)
 def show(door: Door, id: str, limit: int | None) -> None:
     """Show a session and what was remembered in it.

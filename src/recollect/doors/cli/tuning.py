@@ -9,6 +9,7 @@ import click
 
 from recollect.doors.cli import render
 from recollect.doors.cli.door import Door, command
+from recollect.errors import StoreReadOnly
 
 if TYPE_CHECKING:
     from recollect.evaluate.tuning import Proposal
@@ -62,6 +63,11 @@ def _propose(door: Door, number: int, *, apply: bool) -> None:
     from recollect.doors.plain import plain
 
     with door.open() as memories, door.progress() as progress:
+        if apply and memories.read_only:
+            raise StoreReadOnly(
+                "The store can't be written, so nothing could be put in force: leave out --apply, "
+                "or change its permissions."
+            )
         proposal = memories.tune(number, progress=progress)
         applied = apply and proposal.weights is not None
         if applied:

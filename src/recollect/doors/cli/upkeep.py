@@ -190,7 +190,7 @@ def demo(door: Door) -> None:
     Example:
       recollect demo
     """
-    if door.json:
+    if door.is_for_programs:
         raise click.UsageError("The demo is for people: it has no --json.")
     from recollect.demo import run
 

@@ -8,11 +8,15 @@ from recollect.doors.cli import render
 from recollect.types import Hit, Leg, Multiplier, Recall
 
 
-def explained(found: Recall) -> Iterator[str]:
-    """How the search was done, and a row for each hit: every number that its score is made of."""
-    added = _names(each for hit in found for each in hit.why.added)
-    factors = _names(each for hit in found for each in hit.why.factors)
-    multipliers = _names(each for hit in found for each in hit.why.multipliers)
+def explained(found: Recall, only: int | None = None) -> Iterator[str]:
+    """How the search was done, and a row for each hit: every number that its score is made of.
+
+    `only` is the rank of the one hit to explain.
+    """
+    hits = list(enumerate(found, 1)) if only is None else [(only, found[only - 1])]
+    added = _names(each for _, hit in hits for each in hit.why.added)
+    factors = _names(each for _, hit in hits for each in hit.why.factors)
+    multipliers = _names(each for _, hit in hits for each in hit.why.multipliers)
     start = "the mean of the factors (=)" if factors else "(base + lent)"
     yield ""
     yield f"mode {found.mode}, fusion {found.fusion}{_time(found)}"
@@ -24,7 +28,7 @@ def explained(found: Recall) -> Iterator[str]:
         "base", "lent", *(f"= {name}" for name in factors), *(f"× {name}" for name in multipliers),
         "score", "because",
     ]  # fmt: skip
-    rows = [[str(rank), *_row(hit, added, factors, multipliers)] for rank, hit in enumerate(found, 1)]
+    rows = [[str(rank), *_row(hit, added, factors, multipliers)] for rank, hit in hits]
     yield from render.table(headers, rows, right=range(len(headers) - 1))
 
 

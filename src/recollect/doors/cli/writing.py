@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.doors.cli import options, render
+from recollect.doors.cli import completing, options, render
 from recollect.doors.cli.door import Door, command
 from recollect.types import SECTORS, TIERS, TRUSTS
 
@@ -19,17 +19,41 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("text", metavar="TEXT")
-@click.option("--session", metavar="ID", help="The session it belongs to; made when it is not there.")
-@click.option("--speaker", metavar="NAME", help="Who said it; makes it a turn that is never merged.")
+@click.option(
+    "--session",
+    metavar="ID",
+    help="The session it belongs to; made when it is not there.",
+    shell_complete=completing.sessions,
+)
+@click.option(
+    "--speaker",
+    metavar="NAME",
+    help="Who said it; makes it a turn that is never merged.",
+    shell_complete=completing.speakers,
+)
 @click.option("--at", "created_at", metavar="WHEN", help="When it was, if not now (UTC).")
 @click.option(
     "--sector", type=click.Choice(SECTORS), help="What kind of memory; read from the text if not given."
 )
 @click.option("--tier", type=click.Choice(TIERS), help="How far it reaches (project).")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="A file it speaks of; may be repeated.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="A tag; may be repeated.",
+    shell_complete=completing.tags,
+)
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    help="A file it speaks of; may be repeated.",
+    shell_complete=completing.files,
+)
 @click.option("--importance", type=float, metavar="X", help="0 to 1: where its salience starts (0.5).")
-@click.option("--summary", metavar="TEXT", help="A shorter text, shown in timelines.")
+@click.option("--summary", metavar="TEXT", help="A shorter text, shown in timelines (- for standard input).")
 @click.option(
     "--meta", "metadata", multiple=True, metavar="KEY=VALUE", help="Anything else; may be repeated."
 )
@@ -52,6 +76,10 @@ def add(door: Door, text: str, keep_duplicates: bool, **given: Any) -> None:
       git log -1 --format=%B | recollect add - --session today --meta branch=main
     """
     fields = options.chosen(given)
+    if "summary" in fields:
+        if text == fields["summary"] == "-":
+            raise click.UsageError("Standard input can't be both TEXT and --summary.")
+        fields["summary"] = options.read_text(fields["summary"])
     fields["metadata"] = options.pairs(given["metadata"])
     fields["expires_at"] = options.expiry(given["expires_at"])
     with door.open(create=True) as memories:
@@ -76,8 +104,8 @@ def _remarks(done: Remembered) -> Iterator[str]:
 
 
 @command()
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="[NEW]", required=False)
+@click.argument("old", metavar="OLD", shell_complete=completing.ids)
+@click.argument("new", metavar="[NEW]", required=False, shell_complete=completing.ids)
 @click.option("--text", metavar="TEXT", help="Add this text (- for standard input) and let it be NEW.")
 @click.option("--at", metavar="WHEN", help="When OLD ceased to hold, if not when NEW began to.")
 def supersede(door: Door, old: str, new: str | None, text: str | None, at: str | None) -> None:
@@ -106,7 +134,7 @@ def supersede(door: Door, old: str, new: str | None, text: str | None, at: str |
 
 
 @command()
-@click.argument("ids", metavar="A [B]", nargs=-1, required=True)
+@click.argument("ids", metavar="A [B]", nargs=-1, required=True, shell_complete=completing.ids)
 @click.option("--type", "kind", metavar="TYPE", help="How they are related (related_to).")
 @click.option("--origin", metavar="NAME", help="Who says so (user).")
 @click.option("--list", "listing", is_flag=True, help="List the relations of A instead.")
@@ -141,15 +169,37 @@ def relate(
 
 
 @command()
-@click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--session", multiple=True, metavar="ID", help="Everything of this session.")
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completing.ids)
 @click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Everything with this tag; several: with all."
+    "--session",
+    multiple=True,
+    metavar="ID",
+    help="Everything of this session.",
+    shell_complete=completing.sessions,
 )
-@click.option("--speaker", multiple=True, metavar="NAME", help="Everything said by this speaker.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Everything with this tag; several: with all.",
+    shell_complete=completing.tags,
+)
+@click.option(
+    "--speaker",
+    multiple=True,
+    metavar="NAME",
+    help="Everything said by this speaker.",
+    shell_complete=completing.speakers,
+)
 @options.SINCE
 @options.UNTIL
-@click.option("--document", metavar="NAME", help="This document with its passages.")
+@click.option(
+    "--document",
+    metavar="NAME",
+    help="This document with its passages.",
+    shell_complete=completing.documents,
+)
 @click.option("--expired", is_flag=True, help="Everything that has expired.")
 @click.option("--everything", is_flag=True, help="Everything in the namespace.")
 @click.option("--soft", is_flag=True, help="Hide the memories with these ids; restore brings them back.")
@@ -241,7 +291,7 @@ def _receipt(receipt: Receipt) -> str:
 
 
 @command()
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.ids)
 def restore(door: Door, ids: tuple[str, ...]) -> None:
     """Bring back memories that were hidden with forget --soft.
 

@@ -71,6 +71,13 @@ def revoke(connection: psycopg.Connection, address: Address, role: str, namespac
         connection.execute(sql.SQL("REVOKE {} FROM {}").format(sql.Identifier(group), sql.Identifier(role)))
 
 
+def is_there(connection: psycopg.Connection, address: Address, namespace: str) -> bool:
+    """Whether anything was ever written in a namespace."""
+    table = sql.SQL("{}.namespace").format(sql.SQL(quoted(address.schema)))
+    query = sql.SQL("SELECT 1 FROM {} WHERE namespace = %s").format(table)
+    return connection.execute(query, [namespace]).fetchone() is not None
+
+
 def role_of(connection: psycopg.Connection, address: Address, namespace: str) -> str:
     """The role whose members see a namespace."""
     whole = _store(connection, address) + namespace

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from recollect.store import dump, dumped, rows
+from recollect.store import dump, rows
 from recollect.store.base import (
     Analyser,
     Candidate,
@@ -26,12 +26,13 @@ from recollect.store.sqlite import search, upkeep
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Statements
-from recollect.store.undump import Spool
 from recollect.store.writing import Writer
 from recollect.types import Finding, Memory, Progress, Receipt, Scope
 
 if TYPE_CHECKING:
+    from recollect.store import dumped
     from recollect.store.sqlite.vectors import Arenas
+    from recollect.store.undump import Spool
 
 Result = TypeVar("Result")
 
@@ -193,6 +194,8 @@ class SqliteStore(SqlStore):
                 yield from dump.dump(statements, found[namespace].number, vectors=vectors)
 
     def _spool(self) -> AbstractContextManager[Spool]:
+        from recollect.store.undump import Spool
+
         path = self._connections.path
         return Spool.made(folder=str(path.absolute().parent) if path else None, in_memory=path is None)
 
