@@ -315,7 +315,7 @@ def test_progress_is_told_for_the_whole_set(cli: Cli, monkeypatch: pytest.Monkey
 
         def __exit__(self, *_: object) -> None: ...
 
-    monkeypatch.setattr(progress, "shown", lambda wanted: Telling())
+    monkeypatch.setattr(progress, "shown", lambda wanted, colour: Telling())
     small_set(cli.folder / "small")
     cli.out("eval", "small", "--mode", "keyword")
     assert told == [
