@@ -83,7 +83,9 @@ def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -
     assert namespace_of(repository / "part") != namespace_of(repository)
 
 
-@pytest.mark.parametrize("url", ["", "/srv/git/shop.git", "file:///srv/shop", "https://[broken", "C:/git/shop"])
+@pytest.mark.parametrize(
+    "url", ["", "/srv/git/shop.git", "file:///srv/shop", "https://[broken", "C:/git/shop"]
+)
 def test_what_names_no_host_names_no_project(url: str) -> None:
     assert named_by(url) is None
 

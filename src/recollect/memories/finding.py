@@ -228,7 +228,7 @@ class Finding(Front):
         self._given_time(timeframe, filters)
         filters.setdefault("include_superseded", True)
         return [
-            _preview(memory) for memory in self._store.in_scope(self.scope(**filters), checks.limit(limit))
+            preview(memory) for memory in self._store.in_scope(self.scope(**filters), checks.limit(limit))
         ]
 
     def _around(self, anchor: Memory, before: int, after: int) -> Timeline:
@@ -254,7 +254,8 @@ def _end_of(as_of: When) -> datetime:
     return given + timedelta(hours=23, minutes=59, seconds=59, microseconds=999_999) if is_date else given
 
 
-def _preview(memory: Memory) -> Preview:
+def preview(memory: Memory) -> Preview:
+    """A memory as one line of a timeline."""
     return Preview(
         memory.id,
         memory.created_at,

@@ -38,6 +38,9 @@ COMMANDS = {
         "export": ("moving", "Write everything in the namespace as JSON lines."),
         "migrate": ("migrating", "Copy everything from one store to another, and verify it."),
     },
+    "Serving": {
+        "mcp": ("mcp", "Serve an agent over the Model Context Protocol."),
+    },
     "Measuring": {
         "eval": ("evaluating", "Measure how well questions are answered."),
         "tune": ("tuning", "Fit the weights of keywords and meaning to your memories."),
