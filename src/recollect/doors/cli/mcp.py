@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--max-tokens",
-    type=click.IntRange(500, 1_000_000),
+    type=click.IntRange(1_000, 1_000_000),
     default=2_000,
     metavar="N",
-    help="The budget of one answer, 500 to 1000000 (2000).",
+    help="The budget of one answer, 1000 to 1000000 (2000).",
 )
 @click.option("--agent", metavar="NAME", help="The agent that sessions are of, if not what the client says.")
 @click.option("--http", is_flag=True, help="Serve streamable HTTP instead of standard input and output.")

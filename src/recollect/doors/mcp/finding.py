@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from mcp_types import CallToolResult
 
 from recollect.assembling import DOUBT
-from recollect.doors.cli.render import count, when
+from recollect.doors.cli.render import count
 from recollect.doors.mcp import parameters as given
 from recollect.doors.mcp.output import (
+    BYTES_OF_A_TOKEN,
+    NOTHING,
+    RESERVED,
+    Page,
     Record,
-    Room,
     answer,
-    framed,
     in_bytes,
-    previewed,
+    parts,
     said,
-    tagged,
     trimmed,
 )
-from recollect.doors.mcp.texts import shown_hit, shown_memories
+from recollect.doors.mcp.texts import hit_ways, part_ways, preview_ways, session_ways
 from recollect.doors.mcp.visits import Request, Visits
 from recollect.doors.plain import plain
 from recollect.errors import InvalidInput
 from recollect.memories import Memories
 from recollect.memories.finding import preview
-from recollect.types import Preview, Recall
-
-NOTHING = "Nothing was found."
+from recollect.types import Preview, Recall, Timeline
 
 
 class Finding:
@@ -38,6 +36,7 @@ class Finding:
     def __init__(self, memories: Memories, max_tokens: int) -> None:
         self._memories = memories
         self._max_tokens = max_tokens
+        self._room = max_tokens * BYTES_OF_A_TOKEN - RESERVED
 
     def timeline(
         self,
@@ -56,44 +55,36 @@ class Finding:
         Gives id, time, kind, tags and a preview of 100 characters each. Then get the ids that matter. For a
         question about a subject, search instead.
         """
+        filters = _chosen(timeframe=timeframe, tags=tags, session=session)
         if id:
-            if timeframe or tags or session or offset:
+            if filters or offset:
                 raise InvalidInput(
                     "With an id give before and after alone: no timeframe, tags, session or offset."
                 )
-            return self._around(id, before, after)
-        filters = _chosen(timeframe=timeframe, tags=tags, session=session)
+            return self._around(self._memories.timeline(self._memories.find_id(id), before, after))
         found = self._memories.timeline(limit=limit + offset, **filters)
-        page = found[: len(found) - offset] if offset else found
-        shown, room = _newest_that_fit(page[-limit:], Room(self._max_tokens))
-        further = len(shown) < len(page) or len(found) == limit + offset
-        more = f"Earlier ones: call timeline again with offset={offset + len(shown)}." if further else ""
-        return _timeline(shown, None, more if shown else "")
+        newest = list(reversed(found))[offset:]
+        page = Page(self._max_tokens, "previews", {"anchor": None})
+        for each in newest:
+            if not page.add(*preview_ways(each), first=True):
+                break
+        return page.answer(_further("timeline", "Earlier ones", offset, page, newest, limit))
 
-    def _around(self, ending: str, before: int, after: int) -> CallToolResult:
-        found = self._memories.timeline(self._memories.find_id(ending), before, after)
-        earlier, later = [preview(each) for each in found.before], [preview(each) for each in found.after]
+    def _around(self, found: Timeline) -> CallToolResult:
         middle = preview(found.anchor)
-        room = Room(self._max_tokens)
-        room.takes(previewed(middle, is_anchor=True), plain(middle))
-        nearest = max(len(earlier), len(later))
-        kept_before, kept_after = 0, 0
-        for place in range(nearest):
-            if place < len(earlier) and kept_before == place and _takes(room, earlier[-1 - place]):
-                kept_before += 1
-            if place < len(later) and kept_after == place and _takes(room, later[place]):
-                kept_after += 1
-        shown = [*earlier[len(earlier) - kept_before :], middle, *later[:kept_after]]
-        ends = [
-            end.id
-            for end, kept, wanted, there in (
-                (shown[0], kept_before, before, len(earlier)),
-                (shown[-1], kept_after, after, len(later)),
-            )
-            if kept < there or (kept == wanted > 0)
-        ]
-        more = f"Further ones: call timeline with the id {' or '.join(ends)}." if ends else ""
-        return _timeline(shown, middle.id, more)
+        page = Page(self._max_tokens, "previews", {"anchor": middle.id})
+        page.add(*preview_ways(middle, is_anchor=True))
+        earlier = [preview(memory) for memory in reversed(found.before)]
+        later = [preview(memory) for memory in found.after]
+        ends: dict[bool, Preview] = {True: middle, False: middle}
+        left_out = False
+        for place in range(max(len(earlier), len(later))):
+            for side, in_front in ((earlier, True), (later, False)):
+                if place < len(side) and not left_out:
+                    left_out = not page.add(*preview_ways(side[place]), first=in_front)
+                    ends[in_front] = ends[in_front] if left_out else side[place]
+        outer = " or ".join(dict.fromkeys(end.id for end in ends.values()))
+        return page.answer(f"Further ones: call timeline with the id {outer}." if left_out else "")
 
     def search(
         self,
@@ -109,62 +100,72 @@ class Finding:
         include_documents: given.Documents = False,
         detail: given.Detail = "snippets",
     ) -> CallToolResult:
-        """Find what is remembered about something, by meaning and by words: ids, scores and snippets, best first.
+        """Find what is remembered about something, by meaning and words: ids, scores, snippets, best first.
 
         Call it at the start of a task, and before you decide, assume or ask the user something that may have
         been settled. Then get the ids whose snippets look right. It says how sure it is: where an answer does
-        not seem to be there, tell so instead of guessing. Nothing found? Try other words, or no filters.
+        not seem to be there, say so instead of guessing. Nothing found? Try other words, or no filters.
         """
-        filters = _chosen(timeframe=timeframe, tags=tags, session=session, speaker=speaker)
-        if include_superseded:
-            filters["include_superseded"] = True
+        filters = _chosen(
+            timeframe=timeframe,
+            tags=tags,
+            session=session,
+            speaker=speaker,
+            include_superseded=include_superseded,
+            include_documents=include_documents,
+        )
         visits: Visits = request.request_context.lifespan_context
         found = visits.memories_of(request).recall(
             query,
             limit=limit + offset,
-            include_documents=include_documents,
             reinforce=offset == 0,  # those before were counted with the first page
             **filters,
         )
         return self._found(found, limit, offset, in_full=detail == "full")
 
     def _found(self, found: Recall, limit: int, offset: int, *, in_full: bool) -> CallToolResult:
-        room = Room(self._max_tokens)
-        content: Record = plain(found) | {"hits": []}
-        content, _ = trimmed(content, room.left // 2, keep=("confidence", "hits"))
-        room.takes(framed((), DOUBT[found.confidence]), content)
-        page, texts, cut = list(found)[offset : offset + limit], [], 0
-        for hit in page:
-            ways = [shown_hit(hit, in_full=True)] if in_full else []
-            taken = next((way for way in (*ways, shown_hit(hit)) if room.takes(*way)), None)
-            if taken is None:
+        content: Record = plain(found)
+        del content["hits"]
+        content, _ = trimmed(content, max(1_000, self._room // 3), keep=("confidence",))
+        page = Page(self._max_tokens, "hits", content, DOUBT[found.confidence])
+        wanted, shortened = list(found)[offset:], 0
+        for hit in wanted:
+            ways = list(hit_ways(hit, in_full=in_full))
+            if not page.add(*ways):
                 break
-            cut += taken[1].keys() != plain(hit).keys() if in_full else 0
-            texts.append(taken[0])
-            content["hits"].append(taken[1])
-        shown = offset + len(texts)
-        hints = []
-        if cut:
-            hints.append(f"{count(cut, 'hit')} shortened for lack of room: get them by their ids.")
-        if len(texts) < len(page) or len(found) == limit + offset:
-            hints.append(f"Further hits: search again with offset={shown}.")
-        if hints and (len(texts) < len(page) or cut):
-            content["more"] = " ".join(hints)
-        text = framed(texts, DOUBT[found.confidence]) if texts else NOTHING
-        return answer(text + said(*found.notes, *hints) if page else NOTHING + said(*found.notes), content)
+            shortened += not page.shows(ways[0])
+        hint = f"{count(shortened, 'hit')} shortened for lack of room: get them by id." if shortened else ""
+        further = _further("search", "Further hits", offset, page, wanted, limit)
+        is_short = bool(shortened) or len(page) < len(wanted)
+        return page.answer(hint, further, notes=found.notes, is_short=is_short)
 
     def get(self, ids: given.Ids, part: given.Part = 1) -> CallToolResult:
         """Read memories in full, by the ids that timeline, search or another memory gave.
 
-        Get only what you need: snippets are often enough. Gives whole texts with where they come from, how far
-        to trust them, what superseded them and how they are related. A long text comes in parts.
+        Get only what you need: snippets are often enough. Gives whole texts with where they come from, how
+        far to trust them, what superseded them and how they are related. A long text comes in parts.
         """
         wanted = [self._memories.find_id(id) for id in ids]
         if part > 1 and len(wanted) > 1:
             raise InvalidInput("Ask for a part of one memory at a time: give one id.")
+        page, longest, hints = Page(self._max_tokens, "memories"), self._room // 2, []
         found = self._memories.get(wanted)
-        related = [self._memories.relations(memory) for memory in found]
-        return shown_memories(list(zip(found, related, strict=True)), part, self._max_tokens)
+        for memory in found:
+            pieces = parts(memory.content, longest)
+            if part > len(pieces):
+                raise InvalidInput(f"The text has {count(len(pieces), 'part')}: ask for one of those.")
+            which = {"part": part, "parts": len(pieces)} if len(pieces) > 1 else {}
+            relations = self._memories.relations(memory)
+            size = page.left - (in_bytes({"": pieces[part - 1]}) + 20)
+            ways = list(part_ways(memory, relations, pieces[part - 1], which, size))
+            if (len(page) and len(pieces) > 1) or not page.add(*ways):
+                break
+            if part < len(pieces):
+                hints.append(f"The text goes on: get {memory.id} with part={part + 1} of {len(pieces)}.")
+        left = [memory.id for memory in found[len(page) :]]
+        if left:
+            hints.append(f"There was no room for {len(left)}: get {', '.join(left)}.")
+        return page.answer(*hints)
 
     def context(
         self,
@@ -174,54 +175,34 @@ class Finding:
         timeframe: given.Timeframe = "",
         tags: given.Tags = [],  # noqa: B006
     ) -> CallToolResult:
-        """Gather what is remembered about something as one text: whole memories, oldest first, within a budget.
+        """Gather what is remembered about something as one text: whole memories, oldest first, in a budget.
 
         Call it instead of search and get when you want background on a subject at once.
         """
         visits: Visits = request.request_context.lifespan_context
         memories = visits.memories_of(request)
-        content: Record = {}
-        room = Room(self._max_tokens)
-        budget = min(max_tokens, max(50, room.left // 5))
-        filters = _chosen(timeframe=timeframe, tags=tags)
-        while not content or (in_bytes(content) > room.left and budget >= 50):
-            found = memories.context(query, budget, **filters)
-            origins = [{"id": memory.id} for memory in found.memories]
-            content = plain(found) | {"memories": origins}
-            budget //= 2
-        if not found.text:
-            return answer(NOTHING + said(*found.notes), content)
-        left = (
-            f"{count(found.left_out, 'memory', 'memories')} left out: search finds them."
-            if found.left_out
-            else ""
-        )
-        return answer(found.text + said(*found.notes, left), content)
+        budget = min(max_tokens, self._room // BYTES_OF_A_TOKEN)
+        while True:
+            found = memories.context(query, budget, **_chosen(timeframe=timeframe, tags=tags))
+            content: Record = plain(found) | {"memories": [{"id": memory.id} for memory in found.memories]}
+            if in_bytes(content) <= self._room or budget < 100:
+                break
+            budget = budget * 2 // 3
+        left = f"{count(found.left_out, 'memory', 'memories')} left out: search finds them."
+        hint = left if found.left_out else ""
+        return answer((found.text or NOTHING) + said(*found.notes, hint), content)
 
     def sessions(self, limit: given.Limit = 10, offset: given.Offset = 0) -> CallToolResult:
-        """List earlier sessions, newest first: id, agent, when, how many memories, and a summary if there is one.
+        """List earlier sessions, newest first: id, agent, when, how many memories, a summary if there is one.
 
         Then call timeline with a session's id to see what happened in it.
         """
         found = self._memories.sessions(limit=limit + offset)[offset:]
-        room, texts, content = Room(self._max_tokens), [], []
+        page = Page(self._max_tokens, "sessions")
         for each in found:
-            attributes = [
-                ("agent", each.agent),
-                ("from", when(each.started_at)),
-                ("to", when(each.ended_at) or "now"),
-                ("memories", str(each.memories)),
-            ]
-            record, _ = trimmed(plain(each), 1_000)
-            text = tagged("session", each.id, attributes, record.get("summary") or "")
-            if not room.takes(text, record):
+            if not page.add(*session_ways(each)):
                 break
-            texts.append(text)
-            content.append(record)
-        further = len(content) < len(found) or len(found) == limit
-        more = f"Earlier ones: call sessions again with offset={offset + len(content)}." if further else ""
-        structured: Record = {"sessions": content} | ({"more": more} if more and content else {})
-        return answer(framed(texts) + said(more) if texts else NOTHING, structured)
+        return page.answer(_further("sessions", "Earlier ones", offset, page, found, limit))
 
 
 def _chosen(**filters: Any) -> dict[str, Any]:
@@ -229,25 +210,8 @@ def _chosen(**filters: Any) -> dict[str, Any]:
     return {name: value for name, value in filters.items() if value}
 
 
-def _takes(room: Room, each: Preview) -> bool:
-    return room.takes(previewed(each), plain(each))
-
-
-def _newest_that_fit(previews: Sequence[Preview], room: Room) -> tuple[list[Preview], Room]:
-    kept: list[Preview] = []
-    for each in reversed(previews):
-        if not _takes(room, each):
-            break
-        kept.insert(0, each)
-    return kept, room
-
-
-def _timeline(shown: Sequence[Preview], anchor: str | None, more: str) -> CallToolResult:
-    content: Record = {"previews": [plain(each) for each in shown], "anchor": anchor}
-    if more:
-        content["more"] = more
-    if not shown:
-        return answer(NOTHING, content)
-    return answer(
-        framed(previewed(each, is_anchor=each.id == anchor) for each in shown) + said(more), content
-    )
+def _further(tool: str, what: str, offset: int, page: Page, found: list[Any], limit: int) -> str:
+    """How to read on, where there is or may be more."""
+    if len(page) == len(found) < limit or not len(page):
+        return ""
+    return f"{what}: call {tool} again with offset={offset + len(page)}."

@@ -1,4 +1,4 @@
-"""Serving many clients over streamable HTTP: behind a token, for known host names, on loopback unless told."""
+"""Serving many clients over streamable HTTP: behind a token, for known host names, on loopback at first."""
 
 from __future__ import annotations
 
@@ -108,6 +108,7 @@ class Guard:
         self._goodbye = goodbye
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""What an answer looks like: quoted as data, within a budget of tokens, with a word on how to get the rest."""
+"""What an answer looks like: quoted as data, within a budget of tokens, saying how to get the rest."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from typing import Any
 from mcp_types import CallToolResult, TextContent
 
 from recollect.assembling import FOOTER, HEADER, element
-from recollect.doors.cli.render import one_line, safe, when
-from recollect.types import Memory, Preview
+from recollect.doors.cli.render import one_line, safe
 
 BYTES_OF_A_TOKEN = 4
-FEWEST_TOKENS, USUAL_TOKENS, MOST_TOKENS = 500, 2_000, 1_000_000
+FEWEST_TOKENS, USUAL_TOKENS, MOST_TOKENS = 1_000, 2_000, 1_000_000
 RESERVED = 600
 """Bytes kept for what is said after the memories: notes, and how to get the rest."""
-LONGEST_ATTRIBUTE = 120
+NOTHING = "Nothing was found."
 BLOCK = 100
 """A long text is cut into parts between blocks of so many characters."""
 
+_LONGEST_ID = 100
+_LONGEST_ATTRIBUTE = 120
+
 Record = dict[str, Any]
 Attributes = Sequence[tuple[str, str | None]]
+Way = tuple[str, Record]
+"""One way to show a thing: as text, and as a record."""
 
 
 def answer(text: str, content: Record) -> CallToolResult:
@@ -35,36 +39,82 @@ def failure(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=one_line(sentence, 1_000))], is_error=True)
 
 
+class Page:
+    """An answer that lists things while there is room: its text and its structured content have as much each.
+
+    >>> page = Page(1_000, "memories")
+    >>> page.add(("x" * 9_000, {"id": "7", "content": "x" * 9_000}), ("x…", {"id": "7"}))
+    True
+    >>> page.answer().structured_content
+    {'memories': [{'id': '7'}]}
+    """
+
+    def __init__(self, tokens: int, within: str, content: Record | None = None, doubt: str = "") -> None:
+        self._content = (content or {}) | {within: []}
+        self._items: list[Record] = self._content[within]
+        self._texts: list[str] = []
+        self._doubt = doubt
+        room = tokens * BYTES_OF_A_TOKEN - RESERVED
+        self._text_room = room - in_bytes(framed((), doubt))
+        self._record_room = room - in_bytes(self._content)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def left(self) -> int:
+        """In bytes."""
+        return min(self._text_room, self._record_room)
+
+    def add(self, *ways: Way, first: bool = False) -> bool:
+        """Add a thing, at the end or in front, in the first way that there is room for."""
+        for text, record in ways:
+            text_size, record_size = in_bytes(text), in_bytes(record) + 1
+            if text_size <= self._text_room and record_size <= self._record_room:
+                self._text_room -= text_size
+                self._record_room -= record_size
+                self._texts.insert(0 if first else len(self._texts), text)
+                self._items.insert(0 if first else len(self._items), record)
+                return True
+        return False
+
+    def shows(self, way: Way) -> bool:
+        """Whether this is how the last thing was added."""
+        return bool(self._items) and self._items[-1] is way[1]
+
+    def answer(self, *hints: str, notes: Iterable[str] = (), is_short: bool = True) -> CallToolResult:
+        """The whole; `hints` say how to get the rest, in the record too where something was left out."""
+        more = cut(" ".join(hint for hint in hints if hint), RESERVED // 2)
+        if more and is_short:
+            self._content["more"] = more
+        text = framed(self._texts, self._doubt) if self._texts else NOTHING
+        return answer(text + said(*notes, more), self._content)
+
+
 def in_bytes(value: str | Record) -> int:
     """How many bytes a text takes, or a record as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode("utf-8", "replace"))
 
 
-class Room:
-    """What is left for one answer: its text and its structured content each stay within the budget.
+def cut(text: str, size: int) -> str:
+    """A text on one line, of so many bytes at most.
 
-    >>> room = Room(500)
-    >>> room.takes("a line", {"id": "7"}), room.takes("x" * 2000, {})
-    (True, False)
+    >>> cut("naïve", 4)
+    'na…'
     """
+    line = one_line(text)
+    if in_bytes(line) <= size:
+        return line
+    return line.encode("utf-8", "replace")[: size - 2].decode("utf-8", "ignore")[:-1] + "…"
 
-    def __init__(self, tokens: int) -> None:
-        self._text = self._content = tokens * BYTES_OF_A_TOKEN - RESERVED
 
-    @property
-    def left(self) -> int:
-        """In bytes."""
-        return min(self._text, self._content)
-
-    def takes(self, text: str, content: Record) -> bool:
-        """Whether both fit; what fits is taken at once."""
-        text_size, content_size = in_bytes(text), in_bytes(content) + 1
-        if text_size > self._text or content_size > self._content:
-            return False
-        self._text -= text_size
-        self._content -= content_size
-        return True
+def said(*sentences: str) -> str:
+    """What is said after the memories, a line each, in the room that was reserved for it."""
+    lines = [f"\n{cut(sentence, RESERVED // 2)}" for sentence in reversed(sentences) if sentence]
+    while in_bytes("".join(lines)) > RESERVED:
+        lines.pop()
+    return "".join(reversed(lines))
 
 
 def trimmed(record: Record, size: int, keep: Collection[str] = ("id",)) -> tuple[Record, list[str]]:
@@ -90,10 +140,8 @@ def parts(text: str, size: int) -> list[str]:
     made, current, used = [], "", 0
     for start in range(0, len(text), BLOCK):
         block = text[start : start + BLOCK]
-        cost = max(
-            in_bytes(html.escape(safe(block), quote=False)),
-            in_bytes(json.dumps(block, ensure_ascii=False)[1:-1]),
-        )
+        encoded = json.dumps(block, ensure_ascii=False)[1:-1]
+        cost = max(in_bytes(html.escape(safe(block), quote=False)), in_bytes(encoded))
         if current and used + cost > size:
             made.append(current)
             current, used = "", 0
@@ -107,43 +155,7 @@ def framed(quoted: Iterable[str], doubt: str = "") -> str:
     return f"{HEADER.format(doubt)}{''.join(quoted)}{FOOTER}"
 
 
-def quoted(memory: Memory, text: str, further: Attributes = ()) -> str:
-    """A text of a memory as data, with where it comes from and how far to trust it."""
-    attributes: Attributes = [
-        ("date", when(memory.created_at)),
-        ("speaker", memory.speaker),
-        ("source", memory.source),
-        ("document", memory.document),
-        ("session", memory.session),
-        ("trust", memory.trust),
-        ("tags", ", ".join(memory.tags)),
-        *further,
-        ("superseded_by", memory.superseded_by),
-    ]
-    return tagged("memory", memory.id, attributes, text)
-
-
-def previewed(preview: Preview, *, is_anchor: bool = False) -> str:
-    """One line of a timeline as data."""
-    attributes: Attributes = [
-        ("date", when(preview.created_at)),
-        ("kind", preview.kind),
-        ("sector", preview.sector),
-        ("tags", ", ".join(preview.tags)),
-        ("speaker", preview.speaker),
-        ("session", preview.session),
-        ("superseded", "yes" if preview.superseded else None),
-        ("asked_for", "yes" if is_anchor else None),
-    ]
-    return tagged("memory", preview.id, attributes, preview.text)
-
-
 def tagged(name: str, id: str, attributes: Attributes, text: str) -> str:
-    """A text between tags; nothing in it can close them, and no attribute is long but the id."""
-    short = [(each, one_line(value, LONGEST_ATTRIBUTE) if value else None) for each, value in attributes]
-    return element(name, [("id", one_line(id)), *short], safe(text))
-
-
-def said(*sentences: str) -> str:
-    """What is said after the memories, a line each."""
-    return "".join(f"\n{one_line(sentence, RESERVED // 3)}" for sentence in sentences if sentence)
+    """A text between tags, which nothing in it can close. Of a very long id, its end is enough."""
+    short = [(each, cut(value, _LONGEST_ATTRIBUTE) if value else None) for each, value in attributes]
+    return element(name, [("id", one_line(id[-_LONGEST_ID:])), *short], safe(text))

@@ -27,7 +27,7 @@ Query = Annotated[
     Field(
         min_length=1,
         max_length=1_000,
-        description="What you want to know, as a question or as words; names, numbers and identifiers exactly. "
+        description="What you want to know, as a question or as words; names and numbers exactly. "
         'A time in it ("last week") is a preference.',
     ),
 ]

@@ -1,30 +1,16 @@
-"""Hits and memories in both forms of an answer, shortened where there is no room for all of them."""
+"""Hits, memories, previews and sessions in both forms of an answer: the ways to show them, the fullest first."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from mcp_types import CallToolResult
-
-from recollect.doors.cli.render import count
-from recollect.doors.mcp.output import (
-    BYTES_OF_A_TOKEN,
-    RESERVED,
-    Record,
-    Room,
-    answer,
-    framed,
-    parts,
-    quoted,
-    said,
-    trimmed,
-)
+from recollect.doors.cli.render import when
+from recollect.doors.mcp.output import Attributes, Record, Way, tagged, trimmed
 from recollect.doors.plain import plain
-from recollect.errors import InvalidInput
 from recollect.memories.finding import shortened
-from recollect.types import Hit, Memory, Relation
+from recollect.types import Hit, Memory, Preview, Relation, Session
 
 SNIPPET = 300
 SHORT_ENOUGH = 1_000
@@ -35,21 +21,20 @@ _ORIGIN = ("id", "created_at", "sector", "tags", "speaker", "session", "source",
 _RESULT = ("score", "match", "highlights", "is_superseded")
 
 
-def shown_hit(hit: Hit, *, in_full: bool = False) -> tuple[str, Record]:
-    """A hit as quoted text and as a record; of the record, a snippet has less, at the same places."""
-    record: Record = plain(hit)
-    memory = hit.memory
-    further = [("score", f"{hit.score:.2f}"), ("match", hit.match)]
+def hit_ways(hit: Hit, *, in_full: bool) -> Iterator[Way]:
+    """In full, as a snippet, or by its id alone; what a shorter record has is where a fuller one has it."""
+    memory, record = hit.memory, plain(hit)
+    further: Attributes = [("score", f"{hit.score:.2f}"), ("match", hit.match)]
     if in_full:
-        return quoted(memory, memory.content.strip(), further), record
-    kept = {name: record["memory"][name] for name in _ORIGIN}
+        yield quoted(memory, memory.content.strip(), further), record
+    origin = {name: record["memory"][name] for name in _ORIGIN}
     if not hit.highlights and len(memory.content) <= SHORT_ENOUGH:
-        kept["content"] = memory.content
-    origin, _ = trimmed(kept, 2 * SHORT_ENOUGH, keep=("id", "content"))
+        origin["content"] = memory.content
     less = {"memory": origin} | {name: record[name] for name in _RESULT}
     if hit.superseded_by:
         less["superseded_by"] = {name: record["superseded_by"][name] for name in ("id", "created_at")}
-    return quoted(memory, _snippet(hit), further), less
+    yield quoted(memory, _snippet(hit), further), less
+    yield bare(memory.id), {"memory": {"id": memory.id}, "score": hit.score}
 
 
 def _snippet(hit: Hit) -> str:
@@ -58,61 +43,69 @@ def _snippet(hit: Hit) -> str:
     return shortened(hit.memory.summary or hit.memory.content, SNIPPET)
 
 
-def shown_memories(
-    found: Sequence[tuple[Memory, Sequence[Relation]]], part: int, max_tokens: int
-) -> CallToolResult:
-    """Whole memories: the first in parts if it is long, the others while there is room."""
-    room = Room(max_tokens)
-    room.takes(framed(()), {"memories": []})
-    longest = (max_tokens * BYTES_OF_A_TOKEN - RESERVED) // 2
-    texts: list[str] = []
-    records: list[Record] = []
-    hints: list[str] = []
-    for memory, relations in found:
-        pieces = parts(memory.content, longest)
-        if part > len(pieces):
-            raise InvalidInput(
-                f"The text of {memory.id} has {count(len(pieces), 'part')}: ask for one from 1 to {len(pieces)}."
-            )
-        if texts and len(pieces) > 1:
-            break
-        origin, out = _described(memory, relations, room.left - longest if not texts else room.left)
-        record = origin | {"content": pieces[part - 1]} | _which(part, pieces)
-        text = _read(memory, relations, pieces, part)
-        if not room.takes(text, record):
-            break
-        texts.append(text)
-        records.append(record)
-        if out:
-            hints.append(f"Of {memory.id} there was no room for: {', '.join(out)}.")
-        if part < len(pieces):
-            hints.append(f"The text goes on: get {memory.id} with part={part + 1} of {len(pieces)}.")
-    left = [memory.id for memory, _ in found[len(texts) :]]
-    if left:
-        hints.append(
-            f"There was no room for {count(len(left), 'memory', 'memories')}: get {', '.join(left)}."
-        )
-    content: Record = {"memories": records} | ({"more": " ".join(hints)[: RESERVED // 3]} if hints else {})
-    return answer(framed(texts) + said(*hints), content)
+def preview_ways(preview: Preview, *, is_anchor: bool = False) -> Iterator[Way]:
+    """A line of a timeline, or the id alone."""
+    attributes: Attributes = [
+        ("date", when(preview.created_at)),
+        ("kind", preview.kind),
+        ("sector", preview.sector),
+        ("tags", ", ".join(preview.tags)),
+        ("speaker", preview.speaker),
+        ("session", preview.session),
+        ("superseded", "yes" if preview.superseded else None),
+        ("asked_for", "yes" if is_anchor else None),
+    ]
+    record, _ = trimmed(plain(preview), SHORT_ENOUGH, keep=("id", "text"))
+    yield tagged("memory", preview.id, attributes, preview.text), record
+    yield bare(preview.id), {"id": preview.id}
 
 
-def _described(memory: Memory, relations: Sequence[Relation], size: int) -> tuple[Record, list[str]]:
-    whole: Record = plain(memory) | {"relations": plain(relations)}
-    del whole["content"]
-    return trimmed(whole, size)
+def session_ways(session: Session) -> Iterator[Way]:
+    """A session with its summary, without it, or its id alone."""
+    attributes: Attributes = [
+        ("agent", session.agent),
+        ("from", when(session.started_at)),
+        ("to", when(session.ended_at) or "now"),
+        ("memories", str(session.memories)),
+    ]
+    record, _ = trimmed(plain(session), SHORT_ENOUGH)
+    yield tagged("session", session.id, attributes, record.get("summary") or ""), record
+    yield tagged("session", session.id, (), "…"), {"id": session.id}
 
 
-def _which(part: int, pieces: Sequence[str]) -> Record:
-    return {"part": part, "parts": len(pieces)} if len(pieces) > 1 else {}
-
-
-def _read(memory: Memory, relations: Sequence[Relation], pieces: Sequence[str], part: int) -> str:
+def part_ways(
+    memory: Memory, relations: Sequence[Relation], text: str, which: Record, size: int
+) -> Iterator[Way]:
+    """A memory, or one part of its text: with all that is known of it, or with as much as fits."""
     edges = [
         f"{edge.type} {edge.target}" if edge.source == memory.id else f"{edge.source} {edge.type} this"
         for edge in relations
     ]
-    further = [
-        ("part", f"{part} of {len(pieces)}" if len(pieces) > 1 else None),
-        ("relations", "; ".join(edges)),
+    part: Attributes = [("part", f"{which['part']} of {which['parts']}" if which else None)]
+    whole: Record = plain(memory) | {"relations": plain(relations)} | which
+    del whole["content"]
+    record, _ = trimmed(whole, size, keep=("id", "part", "parts"))
+    filled = record | {"content": text}
+    yield quoted(memory, text, [*part, ("relations", "; ".join(edges))]), filled
+    yield tagged("memory", memory.id, part, text), filled
+
+
+def quoted(memory: Memory, text: str, further: Attributes = ()) -> str:
+    """A text of a memory as data, with where it comes from and how far to trust it."""
+    attributes: Attributes = [
+        ("date", when(memory.created_at)),
+        ("speaker", memory.speaker),
+        ("source", memory.source),
+        ("document", memory.document),
+        ("session", memory.session),
+        ("trust", memory.trust),
+        ("tags", ", ".join(memory.tags)),
+        *further,
+        ("superseded_by", memory.superseded_by),
     ]
-    return quoted(memory, pieces[part - 1], further)
+    return tagged("memory", memory.id, attributes, text)
+
+
+def bare(id: str) -> str:
+    """A memory that there is no room for: get has it."""
+    return tagged("memory", id, (), "…")

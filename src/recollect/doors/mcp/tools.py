@@ -77,7 +77,9 @@ def make_tools(memories: Memories, chosen: Choice, max_tokens: int) -> list[Tool
 
 def _tool(name: str, function: Callable[..., CallToolResult]) -> MemoryTool:
     title, annotations = _DESCRIBED[name]
-    description = inspect.cleandoc(function.__doc__ or "")
+    description = "\n\n".join(
+        " ".join(each.split()) for each in (inspect.getdoc(function) or "").split("\n\n")
+    )
     made = MemoryTool.from_function(
         function, name=name, title=title, description=description, annotations=annotations
     )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from recollect.doors.cli.render import count, one_line
 from recollect.doors.mcp import parameters as given
-from recollect.doors.mcp.output import answer, failure
+from recollect.doors.mcp.output import answer, failure, trimmed
 from recollect.doors.mcp.visits import Request, Visits
 from recollect.doors.plain import plain
 from recollect.errors import InvalidInput
@@ -19,6 +19,8 @@ from recollect.memories.finding import preview
 from recollect.types import DraftFields, Receipt, Remembered
 
 KEPT = "Nothing was removed."
+LONGEST_RECORD = 2_000
+"""In bytes, for what became of a text."""
 SHOWN = 5
 """How many memories a question to the user quotes."""
 
@@ -69,9 +71,9 @@ class Writing:
     ) -> CallToolResult:
         """Keep something for later conversations: a decision and its reason, a fact, a preference, a lesson.
 
-        Call it as soon as you learn it, once for each thing. Keep no secrets, and nothing that the code or the
-        documents already say. The same text again only makes the memory stronger. Gives the id. When it
-        corrects an older memory, let it supersede that one.
+        Call it as soon as you learn it, once for each thing. Keep no secrets, and nothing that the code or
+        the documents already say. The same text again only makes the memory stronger. Gives the id. What it
+        corrects is named as much like it: let it supersede that one.
         """
         visits: Visits = request.request_context.lifespan_context
         fields: DraftFields = {
@@ -85,15 +87,17 @@ class Writing:
             "expires_at": expires_at or None,
         }
         done = visits.memories_of(request).remember(text, **fields)
-        return answer(_outcome(done), plain(done))
+        return answer(
+            _outcome(done), trimmed(plain(done), LONGEST_RECORD, keep=("id", "outcome", "embedded"))[0]
+        )
 
     def supersede(
         self, request: Request, old: given.Old, new: given.New = "", text: given.NewText = ""
     ) -> CallToolResult:
-        """Let a newer memory take the place of one that no longer holds, given by id or as a text to remember.
+        """Let a newer memory, given by id or as a text to remember, take the place of one that no longer holds.
 
-        Call it when something changed: another decision, a corrected fact. The old one is kept as history and
-        left out of searches.
+        Call it when something changed: another decision, a corrected fact. The old one is kept as history
+        and left out of searches.
         """
         if bool(new) == bool(text):
             raise InvalidInput("Give either new, the id of a memory, or text, not both.")
@@ -125,8 +129,8 @@ class Writing:
     ) -> CallToolResult:
         """Remove memories for good, by their ids, with all that was derived from them. It can't be undone.
 
-        Call it only when the user wants something gone. What merely changed is superseded instead. The user is
-        asked first where the client can do that; else ask yourself, and give confirm=true.
+        Call it only when the user wants something gone. What merely changed is superseded instead. The user
+        is asked first where the client can do that; else ask yourself, and give confirm=true.
         """
         if not isinstance(agreement, AcceptedElicitation):
             return failure(f"The user did not agree. {KEPT}")
