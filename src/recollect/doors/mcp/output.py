@@ -101,12 +101,12 @@ def cut(text: str, size: int) -> str:
     """A text on one line, of so many bytes at most.
 
     >>> cut("naïve", 4)
-    'na…'
+    'n…'
     """
     line = one_line(text)
     if in_bytes(line) <= size:
         return line
-    return line.encode("utf-8", "replace")[: size - 2].decode("utf-8", "ignore")[:-1] + "…"
+    return line.encode("utf-8", "replace")[: size - 3].decode("utf-8", "ignore") + "…"
 
 
 def said(*sentences: str) -> str:

@@ -49,7 +49,7 @@ def add_resources(server: MCPServer, finding: Finding) -> None:
     def memory(id: str) -> str:
         try:
             return _text(finding.get([id]))
-        except NotFound as error:
+        except (NotFound, InvalidInput) as error:
             raise ResourceNotFoundError(str(error)) from error
         except RecollectError as error:
             raise ResourceError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Hits, memories, previews and sessions in both forms of an answer: the ways to show them, the fullest first."""
+"""Hits, memories, previews and sessions in both forms of an answer: ways to show them, the fullest first."""
 
 from __future__ import annotations
 

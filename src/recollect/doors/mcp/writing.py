@@ -94,7 +94,7 @@ class Writing:
     def supersede(
         self, request: Request, old: given.Old, new: given.New = "", text: given.NewText = ""
     ) -> CallToolResult:
-        """Let a newer memory, given by id or as a text to remember, take the place of one that no longer holds.
+        """Let a newer memory, given by id or as a new text, take the place of one that no longer holds.
 
         Call it when something changed: another decision, a corrected fact. The old one is kept as history
         and left out of searches.
