@@ -47,7 +47,7 @@ class Agent:
         result = self.call(tool, **arguments)
         assert not result.is_error, text_of(result)
         assert result.structured_content is not None
-        return result.structured_content
+        return dict(result.structured_content)
 
     def text(self, tool: str, **arguments: Any) -> str:
         """What the model reads of an answer."""

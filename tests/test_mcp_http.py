@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,21 @@ class Served:
 
     @contextmanager
     def client(self, mode: str, name: str, **options: Any) -> Iterator[Agent]:
-        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {self.token}"}, timeout=60)
-        with connected(streamable_http_client(self.url, http_client=http), mode, name, **options) as agent:
+        with connected(self._transport(), mode, name, **options) as agent:
             yield agent
-            agent._await(http.aclose)
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[Any]:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {self.token}"}, timeout=60) as http,
+            streamable_http_client(self.url, http_client=http) as streams,
+        ):
+            yield streams
 
     def post(self, body: Any = HELLO, token: str | None = None, **headers: str) -> httpx2.Response:
-        bearer = {"Authorization": f"Bearer {self.token if token is None else token}"}
-        return httpx2.post(self.url, json=body, headers={**bearer, **ACCEPT, **headers}, timeout=60)
+        given = {"Authorization": f"Bearer {self.token if token is None else token}", **ACCEPT, **headers}
+        sent = {name: value.encode() for name, value in given.items()}
+        return httpx2.post(self.url, json=body, headers=sent, timeout=60)
 
 
 @contextmanager
@@ -137,9 +144,9 @@ def test_clients_that_are_still_there_when_it_ends(tmp_path: Path) -> None:
     assert sessions(tmp_path)[0].ended_at is not None
 
 
-@pytest.mark.parametrize("token", ["", "wrong", "é"])
+@pytest.mark.parametrize("token", ["x", "wrong", "é"])
 def test_nobody_gets_in_without_the_token(served: Served, token: str) -> None:
-    refused = served.post(token=token.encode().decode("latin-1"))
+    refused = served.post(token=token)
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
     assert httpx2.post(served.url, json=HELLO, headers=ACCEPT).status_code == 401

@@ -17,6 +17,7 @@ from recollect.doors.mcp.output import (
     Record,
     answer,
     in_bytes,
+    named,
     parts,
     said,
     trimmed,
@@ -83,8 +84,8 @@ class Finding:
                 if place < len(side) and not left_out:
                     left_out = not page.add(*preview_ways(side[place]), first=in_front)
                     ends[in_front] = ends[in_front] if left_out else side[place]
-        outer = " or ".join(dict.fromkeys(end.id for end in ends.values()))
-        return page.answer(f"Further ones: call timeline with the id {outer}." if left_out else "")
+        outer = " or ".join(dict.fromkeys(named(end.id) for end in ends.values()))
+        return page.answer(f"Further ones: call timeline around {outer}." if left_out else "")
 
     def search(
         self,
@@ -161,8 +162,10 @@ class Finding:
             if (len(page) and len(pieces) > 1) or not page.add(*ways):
                 break
             if part < len(pieces):
-                hints.append(f"The text goes on: get {memory.id} with part={part + 1} of {len(pieces)}.")
-        left = [memory.id for memory in found[len(page) :]]
+                hints.append(
+                    f"The text goes on: get {named(memory.id)} with part={part + 1} of {len(pieces)}."
+                )
+        left = [named(memory.id) for memory in found[len(page) :]]
         if left:
             hints.append(f"There was no room for {len(left)}: get {', '.join(left)}.")
         return page.answer(*hints)

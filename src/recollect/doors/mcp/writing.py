@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from recollect.doors.cli.render import count, one_line
 from recollect.doors.mcp import parameters as given
-from recollect.doors.mcp.output import answer, failure, trimmed
+from recollect.doors.mcp.output import answer, failure, named, trimmed
 from recollect.doors.mcp.visits import Request, Visits
 from recollect.doors.plain import plain
 from recollect.errors import InvalidInput
@@ -37,7 +37,7 @@ def asked(request: Request, ids: given.Ids, confirm: given.Confirm) -> Elicit[Ag
         return Agreement(forget=confirm)
     visits: Visits = request.request_context.lifespan_context
     found = visits.memories.get([visits.memories.find_id(id) for id in ids])
-    lines = [f'- "{one_line(preview(memory).text)}" ({memory.id})' for memory in found[:SHOWN]]
+    lines = [f'- "{one_line(preview(memory).text)}" ({named(memory.id)})' for memory in found[:SHOWN]]
     if len(found) > SHOWN:
         lines.append(f"- and {len(found) - SHOWN} more")
     things = count(len(found), "memory", "memories")
@@ -108,7 +108,7 @@ class Writing:
         else:
             after = self._memories.find_id(new)
         self._memories.supersede(before, after)
-        return answer(f"{after} supersedes {before}.", {"old": before, "new": after})
+        return answer(f"{named(after)} supersedes {named(before)}.", {"old": before, "new": after})
 
     def relate(
         self, source: given.From, target: given.To, type: given.RelationType = "related_to"
@@ -119,7 +119,9 @@ class Writing:
         """
         found = self._memories.find_id(source), self._memories.find_id(target)
         relation = self._memories.relate(*found, type=type, origin="agent")
-        return answer(f"{relation.source} {relation.type} {relation.target}.", plain(relation))
+        return answer(
+            f"{named(relation.source)} {named(relation.type)} {named(relation.target)}.", plain(relation)
+        )
 
     def forget(
         self,
@@ -141,11 +143,12 @@ class Writing:
 
 
 def _outcome(done: Remembered) -> str:
-    said = f"Remembered as {done.id}."
+    said = f"Remembered as {named(done.id)}."
     if done.outcome == "reinforced":
-        said = f"The same text was remembered already, as {done.id}: it counts for more now."
+        said = f"The same text was remembered already, as {named(done.id)}: it counts for more now."
     if done.near_duplicates:
-        said += f" Much like {', '.join(done.near_duplicates[:3])}: if it takes their place, supersede them."
+        alike = ", ".join(map(named, done.near_duplicates[:3]))
+        said += f" Much like {alike}: if it takes their place, supersede them."
     if not done.embedded and done.outcome == "added":
         said += " It is found by its words until it has a vector."
     return said
