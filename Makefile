@@ -43,6 +43,7 @@ unit: $(VENV)/tested  ## all tests
 
 docs: $(VENV)/installed  ## write the parts of the docs that the program generates
 	$(BIN)/python -m recollect.doors.cli.reference > docs/cli.md
+	$(BIN)/python -m tests.test_mcp_docs
 
 clean:  ## remove what was made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -68,7 +68,7 @@ class Served:
 
     def post(self, body: Any = HELLO, token: str | None = None, **headers: str) -> httpx2.Response:
         given = {"Authorization": f"Bearer {self.token if token is None else token}", **ACCEPT, **headers}
-        sent = {name: value.encode() for name, value in given.items()}
+        sent = {name.encode(): value.encode() for name, value in given.items()}
         return httpx2.post(self.url, json=body, headers=sent, timeout=60)
 
 

@@ -1,4 +1,4 @@
-"""The tools, resources and the prompt as Markdown: `python -m recollect.doors.mcp.reference`, for docs/mcp.md."""
+"""What is offered to clients, as Markdown for docs/mcp.md: `python -m recollect.doors.mcp.reference`."""
 
 from __future__ import annotations
 

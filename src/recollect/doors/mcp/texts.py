@@ -51,7 +51,9 @@ def preview_ways(preview: Preview, *, is_anchor: bool = False) -> Iterator[Way]:
         ("sector", preview.sector),
         ("tags", ", ".join(preview.tags)),
         ("speaker", preview.speaker),
+        ("source", preview.source),
         ("session", preview.session),
+        ("trust", preview.trust),
         ("superseded", "yes" if preview.superseded else None),
         ("asked_for", "yes" if is_anchor else None),
     ]

@@ -70,7 +70,8 @@ def _wrong_arguments(tool: str, error: ValidationError) -> str:
 
 def make_tools(memories: Memories, chosen: Choice, max_tokens: int) -> list[Tool]:
     """The tools that were chosen, over these memories."""
-    finding, writing = Finding(memories, max_tokens), Writing(memories)
+    finding = Finding(memories, max_tokens)
+    writing = Writing(memories, can_supersede=chosen == "all")
     named = {name: getattr(writing, name, None) or getattr(finding, name) for name in _DESCRIBED}
     return [_tool(name, function) for name, function in named.items() if chosen == "all" or name in BASIC]
 

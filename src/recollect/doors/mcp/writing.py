@@ -53,8 +53,9 @@ def _can_ask(request: Request) -> bool:
 class Writing:
     """The tools that change what is remembered."""
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Memories, *, can_supersede: bool) -> None:
         self._memories = memories
+        self._can_supersede = can_supersede
 
     def remember(
         self,
@@ -72,8 +73,8 @@ class Writing:
         """Keep something for later conversations: a decision and its reason, a fact, a preference, a lesson.
 
         Call it as soon as you learn it, once for each thing. Keep no secrets, and nothing that the code or
-        the documents already say. The same text again only makes the memory stronger. Gives the id. What it
-        corrects is named as much like it: let it supersede that one.
+        the documents already say. The same text again only makes the memory stronger. Gives the id, and
+        those of memories that say nearly the same.
         """
         visits: Visits = request.request_context.lifespan_context
         fields: DraftFields = {
@@ -88,8 +89,19 @@ class Writing:
         }
         done = visits.memories_of(request).remember(text, **fields)
         return answer(
-            _outcome(done), trimmed(plain(done), LONGEST_RECORD, keep=("id", "outcome", "embedded"))[0]
+            self._outcome(done), trimmed(plain(done), LONGEST_RECORD, keep=("id", "outcome", "embedded"))[0]
         )
+
+    def _outcome(self, done: Remembered) -> str:
+        said = f"Remembered as {named(done.id)}."
+        if done.outcome == "reinforced":
+            said = f"The same text was remembered already, as {named(done.id)}: it counts for more now."
+        if done.near_duplicates:
+            said += f" Much like {', '.join(map(named, done.near_duplicates[:3]))}"
+            said += ": if it takes their place, supersede them." if self._can_supersede else "."
+        if not done.embedded and done.outcome == "added":
+            said += " It is found by its words until it has a vector."
+        return said
 
     def supersede(
         self, request: Request, old: given.Old, new: given.New = "", text: given.NewText = ""
@@ -140,18 +152,6 @@ class Writing:
             return failure(f"Ask the user first, then call forget again with confirm=true. {KEPT}")
         receipt = self._memories.forget([self._memories.find_id(id) for id in ids])
         return answer(_removed(receipt), plain(receipt))
-
-
-def _outcome(done: Remembered) -> str:
-    said = f"Remembered as {named(done.id)}."
-    if done.outcome == "reinforced":
-        said = f"The same text was remembered already, as {named(done.id)}: it counts for more now."
-    if done.near_duplicates:
-        alike = ", ".join(map(named, done.near_duplicates[:3]))
-        said += f" Much like {alike}: if it takes their place, supersede them."
-    if not done.embedded and done.outcome == "added":
-        said += " It is found by its words until it has a vector."
-    return said
 
 
 def _removed(receipt: Receipt) -> str:
