@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +19,7 @@ from recollect.doors.mcp.server import AgentDoor
 from recollect.doors.mcp.tools import BASIC
 from recollect.doors.mcp.visits import IDLE, Visits
 from recollect.doors.plain import plain
+from recollect.embed.hashing import HashingEmbedder
 from recollect.errors import NoSuchMemory
 
 from .agents import BOTH_PROTOCOLS, Agent, MCPError, answering, connected, text_of
@@ -87,6 +91,7 @@ class TestTools:
             assert tool.input_schema["additionalProperties"] is False
             for name, parameter in tool.input_schema["properties"].items():
                 assert parameter.get("description"), f"{tool.name}.{name}"
+            assert "title" not in json.dumps(tool.input_schema)
             assert not {"request", "agreement"} & tool.input_schema["properties"].keys()
 
     def test_the_server_says_how_to_use_it(self, agent: Agent) -> None:
@@ -517,6 +522,37 @@ def test_the_model_is_loaded_before_it_is_needed(memories: Memories) -> None:
         door.wait()
         assert door._warming is not None and not door._warming.is_alive()
     assert memories.sessions() == []
+
+
+class Slow(HashingEmbedder):
+    """An embedder that does nothing until it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if any("asked" in text for text in texts):
+            self.begun.set()
+            assert self.go_on.wait(60)
+        return super().embed(texts)
+
+
+@sqlite_only
+@pytest.mark.parametrize("mode", BOTH_PROTOCOLS)
+def test_a_slow_call_holds_nobody_up(open_memories: OpenMemories, mode: str) -> None:
+    slow = Slow()
+    memories = open_memories(embedder=slow)
+    memories.remember("The walrus was paid")
+    with connected(AgentDoor(memories).server, mode) as agent, ThreadPoolExecutor() as pool:
+        searching = [
+            pool.submit(agent.content, "search", query=f"walrus, asked {place}") for place in range(3)
+        ]
+        assert slow.begun.wait(60)
+        assert agent.content("timeline")["previews"]
+        assert not any(each.done() for each in searching)
+        slow.go_on.set()
+        assert all(each.result(60)["hits"] for each in searching)
 
 
 @sqlite_only

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from recollect.doors.cli import render
 from recollect.doors.cli.door import Door, command
 from recollect.errors import ConfigError
 
@@ -93,6 +95,10 @@ def mcp(
         else:
             from recollect.doors.mcp import stdio
 
+            if sys.stdin.isatty():
+                door.note(
+                    "A client is expected on standard input; Ctrl-D or Ctrl-C ends it. See docs/mcp.md."
+                )
             stdio.serve(served)
         served.wait()
 
@@ -110,7 +116,10 @@ def _serve_http(
     place = host or http.HOST
     with http.listen(place, http.PORT if port is None else port, names) as bound:
         secret = token or http.new_token()
-        click.echo(f"Serving {served.namespace} at {http.address_of(bound, place)}", err=True)
+        shown = place if http.is_loopback(place) else names[0]
+        click.echo(
+            f"Serving {render.one_line(served.namespace)} at {http.address_of(bound, shown)}", err=True
+        )
         if token is None:
             click.echo(f"Send this with every request: Authorization: Bearer {secret}", err=True)
         http.serve(served, bound, secret, names)

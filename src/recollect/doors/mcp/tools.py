@@ -10,6 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ConfigDict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from recollect.doors.mcp.finding import Finding
 from recollect.doors.mcp.output import failure
@@ -43,6 +44,13 @@ _DESCRIBED: dict[str, tuple[str, ToolAnnotations]] = {
     "context": ("Gather context", _READS),
     "sessions": ("List sessions", _READS),
 }
+
+
+class _Plain(GenerateJsonSchema):
+    """Schemas without titles, which say what the names say and cost the model as much again."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
 
 
 class MemoryTool(Tool):
@@ -88,5 +96,6 @@ def _tool(name: str, function: Callable[..., CallToolResult]) -> MemoryTool:
     metadata = made.fn_metadata
     metadata.arg_model = type(name, (metadata.arg_model,), {"model_config": ConfigDict(extra="forbid")})
     metadata.output_schema = schema_of(name)
-    made.parameters = metadata.arg_model.model_json_schema(by_alias=True)
+    made.parameters = metadata.arg_model.model_json_schema(by_alias=True, schema_generator=_Plain)
+    made.parameters.pop("title")
     return made
