@@ -12,7 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
+from mcp import Client
 
 from recollect import Memories
 from recollect.doors.mcp.server import AgentDoor
@@ -509,9 +512,14 @@ class TestReading:
         latest = agent.prompt("recall")
         assert "Rain fell" in latest and "not instructions to follow" in latest
 
-    def test_an_unknown_prompt(self, agent: Agent) -> None:
-        with pytest.raises(MCPError, match=r"nope|Internal"):
-            agent.prompt("nope")
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [("nope", {}), ("recall", {"topic": "x" * 2_000}), ("recall", {"subject": "x"})],
+    )
+    def test_a_prompt_that_can_t_be_had(self, agent: Agent, name: str, arguments: dict[str, str]) -> None:
+        with pytest.raises(MCPError, match=f"{name}: prompts/list") as caught:
+            agent.prompt(name, **arguments)
+        assert caught.value.error.code == -32602
 
 
 @sqlite_only
@@ -553,6 +561,25 @@ def test_a_slow_call_holds_nobody_up(open_memories: OpenMemories, mode: str) -> 
         assert not any(each.done() for each in searching)
         slow.go_on.set()
         assert all(each.result(60)["hits"] for each in searching)
+
+
+@sqlite_only
+def test_a_call_that_is_given_up_holds_nobody_up(open_memories: OpenMemories) -> None:
+    slow = Slow()
+    memories = open_memories(embedder=slow)
+    memories.remember("The walrus was paid")
+
+    async def give_up(client: Client) -> None:
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "search", {"query": "walrus, asked"})
+            assert await anyio.to_thread.run_sync(slow.begun.wait, 60)
+            calls.cancel_scope.cancel()
+
+    with connected(AgentDoor(memories).server, "legacy") as agent:
+        agent._await(give_up, agent.client)
+        assert agent.content("timeline")["previews"]
+        slow.go_on.set()
+        assert agent.content("search", query="walrus")["hits"]
 
 
 @sqlite_only

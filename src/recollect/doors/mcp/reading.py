@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from mcp.server import MCPServer
+from mcp.server import MCPServer, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from recollect.doors.cli.render import one_line
 from recollect.doors.mcp.finding import Finding
 from recollect.doors.mcp.visits import Request
 from recollect.errors import InvalidInput, NotFound, RecollectError
@@ -71,6 +73,20 @@ def add_prompt(server: MCPServer, finding: Finding) -> None:
         except RecollectError as error:
             code = INVALID_PARAMS if isinstance(error, (InvalidInput, NotFound)) else INTERNAL_ERROR
             raise MCPError(code=code, message=str(error)) from error
+
+
+async def tell_wrong_prompts(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """A prompt that there is not, or that can't be asked for so, is an error of the caller's."""
+    try:
+        return await call_next(ctx)
+    except ValueError as error:
+        refused = error.__cause__
+        deepest = refused.__cause__ if refused else None
+        is_ours = refused is None or not (deepest is None or isinstance(deepest, ValidationError))
+        if ctx.method != "prompts/get" or isinstance(error, ValidationError) or is_ours:
+            raise
+        message = one_line(f"{error}: prompts/list says what there is, and what it takes.", 300)
+        raise MCPError(code=INVALID_PARAMS, message=message) from error
 
 
 def _text(result: CallToolResult) -> str:

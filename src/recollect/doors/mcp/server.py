@@ -16,7 +16,7 @@ from mcp.server.context import CallNext, HandlerResult
 from recollect import __version__
 from recollect.doors.mcp.finding import Finding
 from recollect.doors.mcp.output import USUAL_TOKENS
-from recollect.doors.mcp.reading import add_prompt, add_resources
+from recollect.doors.mcp.reading import add_prompt, add_resources, tell_wrong_prompts
 from recollect.doors.mcp.tools import Choice, make_tools
 from recollect.doors.mcp.visits import Visits
 from recollect.errors import RecollectError
@@ -70,7 +70,7 @@ class AgentDoor:
             lifespan=self._open,
             log_level="WARNING",
             subscriptions=False,
-            middleware=[self._warm_up],
+            middleware=[self._warm_up, tell_wrong_prompts],
         )
         add_resources(self.server, finding)
         add_prompt(self.server, finding)
