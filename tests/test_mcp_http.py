@@ -75,15 +75,15 @@ class Served:
 @contextmanager
 def serving(folder: Path, *arguments: str, **environment: str) -> Iterator[Served]:
     served = Served(folder, *arguments, **environment)
-    try:
-        with served.process:
+    with served.process:
+        try:
             yield served
             served.process.terminate()
             assert served.process.wait(30) == 0
             assert served.process.stdout and served.process.stdout.read() == b""
             assert served.process.stderr and b"Traceback" not in served.process.stderr.read()
-    finally:
-        served.process.kill()
+        finally:
+            served.process.kill()
 
 
 def sessions(folder: Path) -> list[recollect.Session]:
@@ -214,6 +214,9 @@ def test_a_port_that_is_taken(tmp_path: Path, served: Served) -> None:
 def test_it_ends_in_order_with_ctrl_c(tmp_path: Path) -> None:
     served = Served(tmp_path)
     with served.process:
-        served.post()
-        served.process.send_signal(signal.SIGINT)
-        assert served.process.wait(30) == 130
+        try:
+            served.post()
+            served.process.send_signal(signal.SIGINT)
+            assert served.process.wait(30) == 130
+        finally:
+            served.process.kill()

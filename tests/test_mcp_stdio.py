@@ -73,11 +73,11 @@ class ByHand:
 @contextmanager
 def by_hand(folder: Path, *arguments: str) -> Iterator[ByHand]:
     client = ByHand(folder, *arguments)
-    try:
-        with client.process:
+    with client.process:
+        try:
             yield client
-    finally:
-        client.process.kill()
+        finally:
+            client.process.kill()
 
 
 @pytest.mark.parametrize("mode", BOTH_PROTOCOLS)
@@ -209,14 +209,14 @@ def test_a_client_that_goes_at_once(tmp_path: Path) -> None:
         assert memories.sessions() == []
 
 
-def test_without_the_package_it_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("mcp", "mcp_types")]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in [name for name in sys.modules if name.startswith("recollect.doors.mcp")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    monkeypatch.setitem(sys.modules, "mcp_types", None)
-    assert cli.error("mcp").endswith("pip install 'recollect[mcp]'.")
+def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None\n"
+    code += "from recollect.doors.cli import main; main(['mcp'])"
+    environment = {**os.environ, **settings(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: ") and done.stderr.endswith("pip install 'recollect[mcp]'.\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
