@@ -44,6 +44,7 @@ unit: $(VENV)/tested  ## all tests
 docs: $(VENV)/tested  ## write the parts of the docs that the program generates
 	$(BIN)/python -m recollect.doors.cli.reference > docs/cli.md
 	$(BIN)/python -m recollect.doors.http.reference docs/http.md
+	$(BIN)/python -m tests.test_mcp_docs
 
 clean:  ## remove what was made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

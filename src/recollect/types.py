@@ -418,6 +418,8 @@ class Preview:
     session: str | None = None
     speaker: str | None = None
     superseded: bool = False
+    source: str | None = None
+    trust: Trust = "normal"
 
 
 @dataclass(frozen=True, slots=True)

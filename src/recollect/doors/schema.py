@@ -28,6 +28,8 @@ _SIMPLE: Mapping[object, Schema] = {
 class Schemas:
     """Schemas that refer to each other: `of` gives one for a type, `named` holds those referred to.
 
+    A door that may leave something out says in `required` what is always there, type by type.
+
     >>> from recollect.types import Leg
     >>> schemas = Schemas()
     >>> schemas.of(tuple[Leg, ...])
@@ -36,9 +38,22 @@ class Schemas:
     {'type': 'integer'}
     """
 
-    def __init__(self, reference: str = REFERENCE) -> None:
+    def __init__(
+        self, reference: str = REFERENCE, required: Mapping[type[Any], Sequence[str]] | None = None
+    ) -> None:
         self.named: dict[str, Schema] = {}
         self._reference = reference
+        self._required = required or {}
+
+    def properties(self, kind: type[Any]) -> dict[str, Schema]:
+        """The schema of each property of what `plain` makes of a value of this type."""
+        if kind is Recall:
+            return {name: self.of(hint) for name, hint in _recall().items()}
+        if not is_dataclass(kind):
+            raise TypeError(f"There is no schema for {kind!r}.")
+        hints = get_type_hints(kind)
+        named = {field.name: self.of(hints[field.name]) for field in fields(kind)}
+        return named | {"is_superseded": self.of(bool)} if kind is Hit else named
 
     def of(self, annotation: Any) -> Schema:
         """The schema of what `plain` makes of a value of this type."""
@@ -68,20 +83,12 @@ class Schemas:
         return {"$ref": f"{self._reference}{name}"}
 
     def _object(self, kind: type[Any]) -> Schema:
-        if kind is Recall:
-            properties = {name: self.of(hint) for name, hint in _recall().items()}
-        elif is_dataclass(kind):
-            hints = get_type_hints(kind)
-            properties = {field.name: self.of(hints[field.name]) for field in fields(kind)}
-        else:
-            raise TypeError(f"There is no schema for {kind!r}.")
-        if kind is Hit:
-            properties["is_superseded"] = self.of(bool)
+        properties = self.properties(kind)
         return {
             "type": "object",
             "description": (kind.__doc__ or "").partition("\n")[0],
             "properties": properties,
-            "required": list(properties),
+            "required": list(self._required.get(kind, properties)),
             "additionalProperties": False,
         }
 

@@ -271,6 +271,8 @@ def preview(memory: Memory) -> Preview:
         memory.session,
         memory.speaker,
         memory.superseded_by is not None,
+        memory.source,
+        memory.trust,
     )
 
 

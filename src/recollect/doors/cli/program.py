@@ -45,6 +45,7 @@ COMMANDS = {
         "token": ("http", "List, add or remove the tokens that the server lets in."),
     },
     "Agents": {
+        "mcp": ("mcp", "Serve an agent over the Model Context Protocol."),
         "install": ("installing", "Put Recollect into an agent's configuration."),
         "hook": ("hooks", "What Claude Code's hooks call."),
     },

@@ -1,0 +1,1 @@
+"""The door for agents: a server of the Model Context Protocol over one `Memories`. Needs `recollect[mcp]`."""
