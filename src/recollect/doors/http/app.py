@@ -115,6 +115,8 @@ class _Server:
         given |= asking.from_body(operation, content, request.headers.get("content-type", ""))
         check_allowed(token, operation, given)
         run = partial(operation.run, self._view(token, given.pop("namespace", None)), **given)
+        if operation.asks_who:
+            run = partial(run, token=token)
         if operation.lines:
             return await self._lines(run)
         if operation.progress and asking.LINES in request.headers.get("accept", ""):

@@ -1,0 +1,168 @@
+// Search as you type; without a question, the latest memories.
+import { html, useAnswer, useEffect, useRef, useRested, useState } from "./ui.js";
+import { get, post } from "./api.js";
+import { Filters, Mode, filtersOf, narrowed, rankingOf } from "./filters.js";
+import { askToAdd, askToRelate, askToSupersede } from "./forms.js";
+import { minute, percent, several } from "./format.js";
+import { Hit, forgetHere } from "./hit.js";
+import { onKey, step } from "./keys.js";
+import { PreviewLine, Said, Trouble, Waiting } from "./parts.js";
+import { complain } from "./toast.js";
+import { go, place, within } from "./route.js";
+import { rights } from "./rights.js";
+
+const REST = 140;
+const AT_ONCE = 10;
+const LATEST = 20;
+const MOST = 200;
+const CONFIDENCE = {
+  strong: "The answer is very likely among these",
+  weak: "The answer may be among these",
+  none: "Probably nothing here answers that; these come nearest",
+};
+
+const set = (changes, options) => go({ view: "search", query: { ...place.get().query, ...changes } }, options);
+
+/** Typing is no use of a memory: what is found is not reinforced. */
+function recall(query, signal) {
+  const wanted = Math.min(MOST, Number(query.n) || AT_ONCE);
+  const body = {
+    query: query.q, limit: wanted, reinforce: false, ...filtersOf(query), ...rankingOf(query),
+    include_documents: query.documents ? true : undefined,
+  };
+  return post("/v1/recall", body, within(), signal);
+}
+
+async function latest(query, signal) {
+  const filters = filtersOf(query);
+  const kind = query.documents ? ["memory", "passage"] : undefined;
+  const limit = Math.min(MOST, Number(query.n) || LATEST);
+  return { latest: await get("/v1/memories", within({ ...filters, kind, limit }), signal) };
+}
+
+/** The memory of the line that has the focus, as the forms need it. */
+async function focused() {
+  const id = document.activeElement?.closest("[data-id]")?.dataset.id;
+  return id ? get(`/v1/memories/${encodeURIComponent(id)}`, within()) : null;
+}
+
+function useKeys(input) {
+  useEffect(() => {
+    const write = (act) => async () => {
+      if (!rights.get().write) return;
+      const memory = await focused().catch(complain);
+      if (memory && memory.kind !== "passage") act(memory);
+    };
+    const why = () => {
+      const button = document.activeElement?.closest(".hit")?.querySelector(".why-button");
+      if (button) button.click();
+      else set({ why: place.get().query.why ? "" : "1" }, { replace: true });
+    };
+    const ends = [
+      onKey("find", () => input.current?.select()),
+      onKey("why", why),
+      onKey("supersede", write(askToSupersede)),
+      onKey("relate", write(askToRelate)),
+      onKey("forget", write(forgetHere)),
+    ];
+    return () => ends.forEach((end) => end());
+  }, []);
+}
+
+function Time({ time }) {
+  if (!time) return null;
+  const bounds = `${time.start ? minute(time.start) : "…"} to ${time.end ? minute(time.end) : "…"}`;
+  const effect = time.origin === "given" ? "only" : "read in the question; others count less";
+  return html`<p class="muted">${time.phrase && html`<q><${Said} text=${time.phrase} /></q> `}${bounds} (${effect})</p>`;
+}
+
+function Hits({ answer, query }) {
+  const { hits } = answer;
+  if (!hits.length) return html`<div class="empty">
+    <p>Nothing was found${narrowed(query).length ? " within this time and scope" : ""}.</p></div>`;
+  const more = hits.length >= (Number(query.n) || AT_ONCE) && hits.length < MOST;
+  return html`<ol class="hits" aria-label="Memories that were found">
+      ${hits.map((hit, place) => html`<${Hit} key=${hit.memory.id} hit=${hit} rank=${place + 1} explain=${Boolean(query.why)} />`)}
+    </ol>
+    ${more && html`<button class="quiet more" onClick=${() => set({ n: hits.length + AT_ONCE }, { replace: true })}>More</button>`}`;
+}
+
+/** What a recall says of itself. */
+function Summary({ answer, query }) {
+  const { hits } = answer;
+  return html`<div class="summary">
+    ${hits.length > 0 && html`<p data-confidence=${answer.confidence} class="confidence">
+      ${CONFIDENCE[answer.confidence]} <span class="muted">(${percent(answer.likelihood)})</span></p>`}
+    ${answer.notes.map((note) => html`<p class="muted"><${Said} text=${note} /></p>`)}
+    <${Time} time=${answer.timeframe} />
+    ${hits.length > 0 && html`<label class="choice">
+      <input type="checkbox" checked=${Boolean(query.why)} onChange=${() => set({ why: query.why ? "" : "1" }, { replace: true })} />
+      <span>explain the scores</span></label>`}
+  </div>`;
+}
+
+function FirstStep() {
+  const { write } = rights.use();
+  return html`<div class="empty">
+    <h2>Nothing is remembered here yet</h2>
+    <p>A memory is a text: a decision, a fact, how something is done, what somebody said.</p>
+    ${write
+      ? html`<p><button class="main" onClick=${() => askToAdd()}>Add the first one</button></p>`
+      : html`<p class="muted">This token may only read; another one can add memories.</p>`}
+    <p class="muted">From the shell: <code>recollect add "The API listens on port 9090"</code></p>
+  </div>`;
+}
+
+function Latest({ answer, query }) {
+  const { items, next } = answer.latest;
+  if (!items.length && !narrowed(query).length) return html`<${FirstStep} />`;
+  if (!items.length) return html`<div class="empty"><p>Nothing was remembered within this time and scope.</p></div>`;
+  return html`<h2 class="quiet-title">Latest</h2>
+    <ol class="hits plain" aria-label="The latest memories">
+      ${items.map((item) => html`<${PreviewLine} key=${item.id} item=${item} />`)}
+    </ol>
+    ${next && items.length < MOST && html`<button class="quiet more" onClick=${() => set({ n: items.length + LATEST }, { replace: true })}>More</button>`}`;
+}
+
+export function Search() {
+  const { query } = place.use();
+  const [text, setText] = useState(query.q ?? "");
+  const rested = useRested(text, REST);
+  const input = useRef();
+  const written = useRef(query.q ?? "");
+  useEffect(() => {
+    if (rested === written.current) return;
+    written.current = rested;
+    set({ q: rested, n: "" }, { replace: true });
+  }, [rested]);
+  useEffect(() => {
+    if ((query.q ?? "") === written.current) return;
+    written.current = query.q ?? "";
+    setText(written.current);
+  }, [query.q]);
+  useKeys(input);
+  const asked = query.q?.trim() ? recall : latest;
+  const { why, ...about } = query;
+  const { answer, problem, busy } = useAnswer((signal) => asked(query, signal), about);
+  const toHits = (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+    event.preventDefault();
+    step(".opens", 1);
+  };
+  return html`<div class="search">
+    <search class="ask">
+      <input ref=${input} id="q" type="search" autofocus autocomplete="off" spellcheck=${false} dir="auto" value=${text}
+        placeholder="What do you want to know?" aria-label="Search the memories" aria-keyshortcuts="/"
+        onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${toHits} />
+      <${Mode} query=${query} set=${set} />
+    </search>
+    <${Filters} query=${query} set=${set} />
+    <section class=${busy ? "results busy" : "results"} aria-label="Results" aria-busy=${busy}>
+      <p class="unseen" role="status">${answer?.hits && !busy ? `${several(answer.hits.length, "memory", "memories")} found.` : ""}</p>
+      ${problem && html`<${Trouble} problem=${problem} />`}
+      ${!answer && !problem && html`<${Waiting} />`}
+      ${answer?.hits && html`<${Summary} answer=${answer} query=${query} /><${Hits} answer=${answer} query=${query} />`}
+      ${answer?.latest && html`<${Latest} answer=${answer} query=${query} />`}
+    </section>
+  </div>`;
+}
