@@ -40,7 +40,7 @@ function useKeys() {
 function Head({ current }) {
   const { write, name } = rights.use();
   return html`<header class="head">
-    <a class="brand" href=${link("search")}><img src="/page/icon.svg" alt="" width="24" height="24" />Recollect</a>
+    <a class="brand" href=${link("search")} aria-label="Recollect"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Recollect</span></a>
     <nav aria-label="Views">
       ${Object.entries(VIEWS).map(([view, { title }]) => html`<a href=${link(view)} aria-current=${view === current.view ? "page" : null}>${title}</a>`)}
     </nav>

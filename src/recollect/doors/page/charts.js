@@ -51,7 +51,7 @@ export function Bars({ rows, sectors = false }) {
   return html`<table class="bars"><tbody>
     ${rows.map(([name, count]) => html`<tr>
       <th scope="row">${sectors ? html`<span class="sector" data-sector=${name}>${name}</span>` : name}</th>
-      <td class="track"><div><i class="bar" data-sector=${sectors ? name : null} style=${{ width: `${(100 * count) / most}%` }}></i></div></td>
+      <td class="track"><div>${count > 0 && html`<i class="bar" data-sector=${sectors ? name : null} style=${{ width: `${(100 * count) / most}%` }}></i>`}</div></td>
       <td class="amount">${number(count)}</td>
     </tr>`)}
   </tbody></table>`;

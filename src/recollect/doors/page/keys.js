@@ -50,6 +50,22 @@ function pressed(event) {
 
 addEventListener("keydown", pressed);
 
+let left = null;
+
+/** Remember which memory was opened, so that the way back leads to its line. */
+export function leaveFor(id) {
+  left = id;
+}
+
+/** The focus, when nothing has it: on the line that was left, else on what is given. */
+export function settle(element) {
+  if (document.activeElement !== document.body) return;
+  const line = left && [...document.querySelectorAll("[data-id]")].find((each) => each.dataset.id === left);
+  const target = line?.querySelector(".opens") ?? element;
+  if (line) left = null;
+  target?.focus({ preventScroll: !line });
+}
+
 /** Move the focus among the elements that match, one forward (1) or back (-1); the ends hold. */
 export function step(selector, by) {
   const all = [...document.querySelectorAll(selector)];

@@ -3,7 +3,7 @@
 const STEPS = 320;
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
-/** Positions for nodes (ids, the first one in the centre) and edges ([id, id]) within width × height. */
+/** Positions for nodes (ids, the first one in the centre) and edges ([id, id]) filling width × height. */
 export function layout(ids, edges, width, height) {
   const ideal = 0.9 * Math.sqrt((width * height) / Math.max(4, ids.length));
   const nodes = ids.map((id, number) => {
@@ -42,7 +42,7 @@ function relax(nodes, springs, ideal, aspect, furthest) {
 function fitted(nodes, width, height) {
   const fit = (values, room) => {
     const least = Math.min(...values), most = Math.max(...values);
-    const scale = most - least > 1 ? Math.min(1.6, room / (most - least)) : 1;
+    const scale = most - least > 1 ? room / (most - least) : 1;
     return (value) => room / 2 + (value - (least + most) / 2) * scale;
   };
   const across = fit(nodes.map((node) => node.x), width);

@@ -5,7 +5,7 @@ import * as actions from "./actions.js";
 import { askToRelate, askToRemove, askToSupersede } from "./forms.js";
 import { beginning, minute, number, percent, several, words } from "./format.js";
 import { Graph } from "./graph.js";
-import { onKey } from "./keys.js";
+import { leaveFor, onKey } from "./keys.js";
 import { Facts, Moment, Said, Trouble, Waiting } from "./parts.js";
 import { link, within } from "./route.js";
 import { rights } from "./rights.js";
@@ -82,8 +82,8 @@ function AllFacts({ memory }) {
   </dl>`;
 }
 
-const Line = ({ memory, here }) => html`<li class=${memory.superseded_by ? "past" : ""} aria-current=${here ? "true" : null}>
-  <${Moment} at=${memory.created_at} />
+const Line = ({ memory, here, clock }) => html`<li class=${memory.superseded_by ? "past" : ""} aria-current=${here ? "true" : null}>
+  <${Moment} at=${memory.created_at} clock=${clock} />
   <span>${memory.speaker && html`<strong><${Said} text=${memory.speaker} />: </strong>`}
     ${here ? html`<${Said} text=${beginning(memory.content, 200)} />`
       : html`<a class="opens" href=${link("memory", memory.id)}><${Said} text=${beginning(memory.content, 200)} /></a>`}</span>
@@ -117,7 +117,7 @@ function Session({ memory, around }) {
   const turns = [...around.before.filter(inside).slice(-AROUND), around.anchor, ...around.after.filter(inside).slice(0, AROUND)];
   const session = around.sessions[memory.session];
   return html`${session?.summary && html`<p><${Said} text=${session.summary} /></p>`}
-    <ol class="steps">${turns.map((turn) => html`<${Line} key=${turn.id} memory=${turn} here=${turn.id === memory.id} />`)}</ol>
+    <ol class="steps">${turns.map((turn) => html`<${Line} key=${turn.id} clock memory=${turn} here=${turn.id === memory.id} />`)}</ol>
     <p><a href=${link("timeline", null, { session: memory.session })}>The whole session</a></p>`;
 }
 
@@ -131,6 +131,11 @@ function Text({ memory }) {
 export function MemoryPage({ id }) {
   const { answer, problem } = useAnswer((signal) => load(id, signal), id);
   useKeys(answer?.memory);
+  useEffect(() => {
+    leaveFor(id);
+    document.getElementById("main").focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, []);
   if (!answer) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Waiting} />`;
   const { memory, history, nearby, around } = answer;
   const successor = history.find((each) => each.id === memory.superseded_by);
@@ -144,9 +149,11 @@ export function MemoryPage({ id }) {
     <${Facts} memory=${memory} />
     <${Buttons} memory=${memory} />
     <div class="sections">
-      <section><h2>Neighbourhood</h2><${Graph} nearby=${nearby} /></section>
-      <section><h2>Relations</h2><${Relations} memory=${memory} nearby=${nearby} /></section>
-      <section><h2>History</h2><${History} history=${history} memory=${memory} /></section>
+      <section class="wide"><h2>Neighbourhood</h2><${Graph} nearby=${nearby} /></section>
+      <div class="stack">
+        <section><h2>Relations</h2><${Relations} memory=${memory} nearby=${nearby} /></section>
+        <section><h2>History</h2><${History} history=${history} memory=${memory} /></section>
+      </div>
       <section><h2>In its session</h2><${Session} memory=${memory} around=${around} /></section>
       <section class="wide"><h2>All that is known</h2><${AllFacts} memory=${memory} /></section>
     </div>

@@ -1,7 +1,7 @@
 // Small parts that several views use. Text of memories is always text: Preact makes text nodes of it, and its
 // direction stays its own.
 import { html } from "./ui.js";
-import { minute, day } from "./format.js";
+import { day, hour, minute } from "./format.js";
 import { link } from "./route.js";
 
 /** A text of somebody's, kept apart from the words around it. */
@@ -14,7 +14,8 @@ export const Marked = ({ pieces }) => html`<bdi dir="auto">
 
 export const Sector = ({ name }) => html`<span class="sector" data-sector=${name}>${name}</span>`;
 
-export const Moment = ({ at, whole = false }) => html`<time datetime=${at} title=${minute(at)}>${whole ? minute(at) : day(at)}</time>`;
+/** A day, or the time of day where the day is known. */
+export const Moment = ({ at, clock = false }) => html`<time datetime=${at} title=${minute(at)}>${clock ? hour(at) : day(at)}</time>`;
 
 /** What is known of a memory, in a line; a click on a part of it looks for more like it. */
 export function Facts({ memory, session = memory.session }) {

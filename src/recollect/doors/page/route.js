@@ -45,12 +45,9 @@ export function arrive() {
 export function go(target, { replace = false } = {}) {
   const hash = write(target);
   if (hash === location.hash) return;
-  if (replace) {
-    history.replaceState(null, "", hash);
-    place.set(read(hash));
-  } else {
-    location.hash = hash;
-  }
+  if (replace) history.replaceState(null, "", hash);
+  else history.pushState(null, "", hash);
+  place.set(read(hash));
 }
 
 /** The address of a view in the namespace that is being looked at. */

@@ -5,7 +5,7 @@ import { Filters, Mode, filtersOf, narrowed, rankingOf } from "./filters.js";
 import { askToAdd, askToRelate, askToSupersede } from "./forms.js";
 import { minute, percent, several } from "./format.js";
 import { Hit, forgetHere } from "./hit.js";
-import { onKey, step } from "./keys.js";
+import { onKey, settle, step } from "./keys.js";
 import { PreviewLine, Said, Trouble, Waiting } from "./parts.js";
 import { complain } from "./toast.js";
 import { go, place, within } from "./route.js";
@@ -22,6 +22,7 @@ const CONFIDENCE = {
 };
 
 const set = (changes, options) => go({ view: "search", query: { ...place.get().query, ...changes } }, options);
+const now = { replace: true };
 
 /** Typing is no use of a memory: what is found is not reinforced. */
 function recall(query, signal) {
@@ -56,7 +57,7 @@ function useKeys(input) {
     const why = () => {
       const button = document.activeElement?.closest(".hit")?.querySelector(".why-button");
       if (button) button.click();
-      else set({ why: place.get().query.why ? "" : "1" }, { replace: true });
+      else set({ why: place.get().query.why ? "" : "1" }, now);
     };
     const ends = [
       onKey("find", () => input.current?.select()),
@@ -84,7 +85,7 @@ function Hits({ answer, query }) {
   return html`<ol class="hits" aria-label="Memories that were found">
       ${hits.map((hit, place) => html`<${Hit} key=${hit.memory.id} hit=${hit} rank=${place + 1} explain=${Boolean(query.why)} />`)}
     </ol>
-    ${more && html`<button class="quiet more" onClick=${() => set({ n: hits.length + AT_ONCE }, { replace: true })}>More</button>`}`;
+    ${more && html`<button class="quiet more" onClick=${() => set({ n: hits.length + AT_ONCE }, now)}>More</button>`}`;
 }
 
 /** What a recall says of itself. */
@@ -96,7 +97,7 @@ function Summary({ answer, query }) {
     ${answer.notes.map((note) => html`<p class="muted"><${Said} text=${note} /></p>`)}
     <${Time} time=${answer.timeframe} />
     ${hits.length > 0 && html`<label class="choice">
-      <input type="checkbox" checked=${Boolean(query.why)} onChange=${() => set({ why: query.why ? "" : "1" }, { replace: true })} />
+      <input type="checkbox" checked=${Boolean(query.why)} onChange=${() => set({ why: query.why ? "" : "1" }, now)} />
       <span>explain the scores</span></label>`}
   </div>`;
 }
@@ -121,7 +122,7 @@ function Latest({ answer, query }) {
     <ol class="hits plain" aria-label="The latest memories">
       ${items.map((item) => html`<${PreviewLine} key=${item.id} item=${item} />`)}
     </ol>
-    ${next && items.length < MOST && html`<button class="quiet more" onClick=${() => set({ n: items.length + LATEST }, { replace: true })}>More</button>`}`;
+    ${next && items.length < MOST && html`<button class="quiet more" onClick=${() => set({ n: items.length + LATEST }, now)}>More</button>`}`;
 }
 
 export function Search() {
@@ -133,17 +134,31 @@ export function Search() {
   useEffect(() => {
     if (rested === written.current) return;
     written.current = rested;
-    set({ q: rested, n: "" }, { replace: true });
+    set({ q: rested, n: "" }, now);
   }, [rested]);
   useEffect(() => {
-    if ((query.q ?? "") === written.current) return;
-    written.current = query.q ?? "";
-    setText(written.current);
-  }, [query.q]);
+    const arrived = () => {
+      written.current = place.get().query.q ?? "";
+      setText(written.current);
+    };
+    addEventListener("hashchange", arrived);
+    return () => removeEventListener("hashchange", arrived);
+  }, []);
   useKeys(input);
+  const change = (changes) => {
+    written.current = text;
+    set({ q: text, n: "", ...changes });
+  };
+  const shown = useRef(false);
   const asked = query.q?.trim() ? recall : latest;
   const { why, ...about } = query;
-  const { answer, problem, busy } = useAnswer((signal) => asked(query, signal), about);
+  const { answer, problem, busy: asking } = useAnswer((signal) => asked(query, signal), about);
+  const busy = asking || text !== (query.q ?? "");
+  useEffect(() => {
+    if (shown.current || !answer) return;
+    shown.current = true;
+    settle(matchMedia("(hover: hover)").matches ? input.current : null);
+  }, [answer]);
   const toHits = (event) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;
     event.preventDefault();
@@ -151,12 +166,12 @@ export function Search() {
   };
   return html`<div class="search">
     <search class="ask">
-      <input ref=${input} id="q" type="search" autofocus autocomplete="off" spellcheck=${false} dir="auto" value=${text}
+      <input ref=${input} id="q" type="search" autocomplete="off" spellcheck=${false} dir="auto" value=${text}
         placeholder="What do you want to know?" aria-label="Search the memories" aria-keyshortcuts="/"
         onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${toHits} />
-      <${Mode} query=${query} set=${set} />
+      <${Mode} query=${query} set=${change} />
     </search>
-    <${Filters} query=${query} set=${set} />
+    <${Filters} query=${query} set=${change} />
     <section class=${busy ? "results busy" : "results"} aria-label="Results" aria-busy=${busy}>
       <p class="unseen" role="status">${answer?.hits && !busy ? `${several(answer.hits.length, "memory", "memories")} found.` : ""}</p>
       ${problem && html`<${Trouble} problem=${problem} />`}

@@ -56,11 +56,11 @@ export function useAnswer(ask, about) {
       (answer) => stop.signal.aborted || setState({ answer, problem: null, busy: false, about: key }),
       (problem) =>
         stop.signal.aborted ||
-        setState((before) => ({ ...before, answer: before.about === key ? before.answer : null, problem, busy: false })),
+        setState((before) => ({ answer: before.about === key ? before.answer : null, problem, busy: false, about: key })),
     );
     return () => stop.abort();
   }, [key, turn]);
-  return state;
+  return { ...state, busy: state.busy || state.about !== key };
 }
 
 /** A value once it has rested for a moment. */

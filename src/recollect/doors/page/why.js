@@ -52,8 +52,7 @@ export function Why({ hit }) {
   const found = parts(hit);
   const most = Math.max(1, ...found.map((part) => Math.max(part.from, part.to)));
   const span = (from, to) => ({ left: `${(100 * Math.min(from, to)) / most}%`, width: `${(100 * Math.abs(to - from)) / most}%` });
-  return html`<table class="why">
-    <caption class="unseen">The parts of the score</caption>
+  return html`<table class="why" aria-label="The parts of the score">
     <tbody>
       ${found.map((part) => html`<tr data-kind=${part.kind}>
         <th scope="row">${part.name}</th>
