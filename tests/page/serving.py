@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import recollect
 from recollect import Draft, Memories
@@ -47,14 +48,16 @@ class Site:
         output, _ = made.communicate(timeout=PATIENCE)
         return str(json.loads(output)["token"])
 
+    def remove_token(self, name: str) -> None:
+        """Refuse a token from now on."""
+        self._recollect("token", "remove", name).communicate(timeout=PATIENCE)
+
     def memories(self, namespace: str) -> Memories:
         """The memories of a namespace, past the server."""
         return recollect.open(self.store, namespace=namespace, embedder="hash")
 
     def address(self, namespace: str, view: str = "search", **query: str) -> str:
         """Where a view is."""
-        from urllib.parse import urlencode
-
         return f"{self.url}/#/{view}?{urlencode({'ns': namespace, **query})}"
 
     def _recollect(self, *arguments: str) -> subprocess.Popen[str]:

@@ -1,7 +1,7 @@
 // What changes memories. Each says what it did, and how it is undone.
 import { tell } from "./ui.js";
 import { memoryPath, post, remove } from "./api.js";
-import { label, number, several, words } from "./format.js";
+import { label, several, words } from "./format.js";
 import { link, within } from "./route.js";
 import { complain, say } from "./toast.js";
 
@@ -112,6 +112,7 @@ export async function bringBack(id) {
 /** Remove what is hidden, with all that was derived from it. There is no way back. */
 export async function removeForGood(id) {
   const receipt = await remove(memoryPath(id), within());
+  const one = (name) => words(name).replace(/ies$/, "y").replace(/s$/, "");
   const parts = Object.entries(receipt).filter(([, count]) => count > 0);
-  finished(`Removed for good: ${parts.map(([name, count]) => `${number(count)} ${words(name)}`).join(", ")}.`);
+  finished(`Removed for good: ${parts.map(([name, count]) => several(count, one(name), words(name))).join(", ")}.`);
 }

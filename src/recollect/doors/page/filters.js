@@ -32,6 +32,11 @@ export function filtersOf(query) {
   };
 }
 
+/** How many are asked for: what the address says, within reason. */
+export function wanted(query, least, most) {
+  return Math.min(most, Math.max(least, Math.floor(Number(query.n)) || least));
+}
+
 /** The rest of what a recall takes. */
 export function rankingOf(query) {
   const known = (value, choices) => (value && value in choices ? value : undefined);
@@ -54,7 +59,7 @@ const Choice = ({ name, checked, onChange, children }) => html`<label class="cho
 
 function Time({ query, set }) {
   const day = (name, title) => html`<label class="field"><span>${title}</span>
-    <input type="date" name=${name} value=${query[name] ?? ""} onChange=${(event) => set({ [name]: event.currentTarget.value })} /></label>`;
+    <input type="date" name=${name} value=${isDay(query[name]) ? query[name] : ""} onChange=${(event) => set({ [name]: event.currentTarget.value })} /></label>`;
   return html`<fieldset>
     <legend>Time</legend>
     <label class="field"><span>In words</span>

@@ -17,7 +17,10 @@ function Field({ name, hint, children }) {
 
 function Add({ close, text = "" }) {
   const [draft, setDraft] = useState({ text, tags: "", sector: "", session: "", speaker: "" });
-  const set = (name) => (event) => setDraft({ ...draft, [name]: event.currentTarget.value });
+  const set = (name) => (event) => {
+    const { value } = event.currentTarget;
+    setDraft((before) => ({ ...before, [name]: value }));
+  };
   const act = () => actions.add(given({ ...draft, tags: list(draft.tags) }));
   return html`<${Form} title="Add a memory" action="Remember" act=${act} close=${close} ready=${draft.text.trim()}>
     <${Field} name="Text">
@@ -28,7 +31,7 @@ function Add({ close, text = "" }) {
       <${Field} name="Sector">
         <select value=${draft.sector} onInput=${set("sector")}>
           <option value="">read from the text</option>
-          ${SECTORS.map((sector) => html`<option>${sector}</option>`)}
+          ${SECTORS.map((sector) => html`<option value=${sector}>${sector}</option>`)}
         </select>
       <//>
       <${Field} name="Session"><input value=${draft.session} onInput=${set("session")} /><//>

@@ -8,7 +8,7 @@ const HEIGHT = 110;
 /** Which bins a chosen time covers: [first, last], or null. */
 function covered(bins, since, until) {
   if (!since && !until) return null;
-  const from = since ? dayTime(since) : -Infinity, to = until ? dayTime(until) + DAY : Infinity;
+  const from = since ? dayTime(since) : -Infinity, to = until ? dayTime(until) : Infinity;
   const inside = bins.map((bin, place) => (bin.to > from && bin.from < to ? place : -1)).filter((place) => place >= 0);
   return inside.length ? [inside[0], inside.at(-1)] : null;
 }

@@ -37,7 +37,7 @@ export const Trouble = ({ problem }) => html`<p class="problem" role="alert">${p
 export const Waiting = () => html`<p class="muted waiting">Looking …</p>`;
 
 /** A line of a list that opens a memory. */
-export const PreviewLine = ({ item }) => html`<li class="preview" data-step data-id=${item.id}>
+export const PreviewLine = ({ item }) => html`<li class=${item.superseded ? "preview past" : "preview"} data-step data-id=${item.id}>
   <a class="opens" href=${link("memory", item.id)}><${Said} text=${item.text} /></a>
   <${Facts} memory=${item} />
 </li>`;

@@ -1,7 +1,7 @@
 // Search as you type; without a question, the latest memories.
 import { html, useAnswer, useEffect, useRef, useRested, useState } from "./ui.js";
 import { get, post } from "./api.js";
-import { Filters, Mode, filtersOf, narrowed, rankingOf } from "./filters.js";
+import { Filters, Mode, filtersOf, narrowed, rankingOf, wanted } from "./filters.js";
 import { askToAdd, askToRelate, askToSupersede } from "./forms.js";
 import { minute, percent, several } from "./format.js";
 import { Hit, forgetHere } from "./hit.js";
@@ -26,9 +26,8 @@ const now = { replace: true };
 
 /** Typing is no use of a memory: what is found is not reinforced. */
 function recall(query, signal) {
-  const wanted = Math.min(MOST, Number(query.n) || AT_ONCE);
   const body = {
-    query: query.q, limit: wanted, reinforce: false, ...filtersOf(query), ...rankingOf(query),
+    query: query.q, limit: wanted(query, AT_ONCE, MOST), reinforce: false, ...filtersOf(query), ...rankingOf(query),
     include_documents: query.documents ? true : undefined,
   };
   return post("/v1/recall", body, within(), signal);
@@ -37,7 +36,7 @@ function recall(query, signal) {
 async function latest(query, signal) {
   const filters = filtersOf(query);
   const kind = query.documents ? ["memory", "passage"] : undefined;
-  const limit = Math.min(MOST, Number(query.n) || LATEST);
+  const limit = wanted(query, LATEST, MOST);
   return { latest: await get("/v1/memories", within({ ...filters, kind, limit }), signal) };
 }
 
@@ -81,7 +80,7 @@ function Hits({ answer, query }) {
   const { hits } = answer;
   if (!hits.length) return html`<div class="empty">
     <p>Nothing was found${narrowed(query).length ? " within this time and scope" : ""}.</p></div>`;
-  const more = hits.length >= (Number(query.n) || AT_ONCE) && hits.length < MOST;
+  const more = hits.length >= wanted(query, AT_ONCE, MOST) && hits.length < MOST;
   return html`<ol class="hits" aria-label="Memories that were found">
       ${hits.map((hit, place) => html`<${Hit} key=${hit.memory.id} hit=${hit} rank=${place + 1} explain=${Boolean(query.why)} />`)}
     </ol>

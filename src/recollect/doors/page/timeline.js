@@ -2,7 +2,7 @@
 import { html, useAnswer, useMemo, useState } from "./ui.js";
 import { get } from "./api.js";
 import { binned, dayTime } from "./bins.js";
-import { filtersOf } from "./filters.js";
+import { filtersOf, wanted } from "./filters.js";
 import { label, period, several } from "./format.js";
 import { Histogram } from "./histogram.js";
 import { PreviewLine, Said, Trouble, Waiting } from "./parts.js";
@@ -31,7 +31,7 @@ const Session = ({ session, range }) => html`<li class="session-line" data-step>
 
 function Sessions({ query, bins }) {
   const { since, until } = filtersOf(query);
-  const limit = Math.min(MOST, Number(query.n) || AT_ONCE);
+  const limit = wanted(query, AT_ONCE, MOST);
   const { answer, problem } = useAnswer((signal) => get("/v1/sessions", within({ since, until, limit }), signal), [since, until, limit]);
   const range = [since ? dayTime(since) : bins[0].from, until ? dayTime(until) : bins.at(-1).to];
   if (problem) return html`<${Trouble} problem=${problem} />`;
@@ -48,9 +48,9 @@ function Whole({ query }) {
   const { size, bins } = useMemo(() => binned(answer?.days ?? {}), [answer]);
   if (!answer) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Waiting} />`;
   if (!bins.length) return html`<p class="empty">Nothing is remembered here yet, so there is no time to show.</p>`;
-  const isChosen = query.since || query.until;
-  return html`<${Histogram} bins=${bins} size=${size} since=${query.since} until=${query.until} onChoose=${(time) => set({ ...time, n: "" })} />
-    ${isChosen && html`<p class="row">
+  const { since, until } = filtersOf(query);
+  return html`<${Histogram} bins=${bins} size=${size} since=${since} until=${until} onChoose=${(time) => set({ ...time, n: "" })} />
+    ${(since || until) && html`<p class="row">
       <a href=${link("search", null, { since: query.since, until: query.until })}>Search in this time</a>
       <button class="quiet" onClick=${() => set({ since: "", until: "" })}>All times</button></p>`}
     <h2>Sessions</h2>
