@@ -78,7 +78,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def obtain_or_skip(environment: Mapping[str, str] = os.environ) -> str:
-    """The program of a browser; without one the test ends here, as a failure where nothing may be left out."""
+    """The program of a browser; without one the test is skipped, or fails where CI=true."""
     try:
         return obtain()
     except Unavailable as error:

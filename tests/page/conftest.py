@@ -128,7 +128,9 @@ def page(new_page: NewPage, site: Site, namespace: str, memories: Memories) -> P
 def enter(page: Page, site: Site, namespace: str, token: str | None = None) -> None:
     """Open the page in a namespace, with the token that this tab would have kept."""
     kept = json.dumps(token or site.token)
-    page.add_init_script(f"sessionStorage.getItem('recollect.token') ?? sessionStorage.setItem('recollect.token', {kept})")
+    page.add_init_script(
+        f"sessionStorage.getItem('recollect.token') ?? sessionStorage.setItem('recollect.token', {kept})"
+    )
     page.goto(site.address(namespace))
     expect(page.locator("#q")).to_be_focused()
 

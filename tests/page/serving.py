@@ -21,8 +21,9 @@ PATIENCE = 60
 class Site:
     """The server under test, on a store and with tokens of its own; it can be stopped and started again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, embedder: str = "hash") -> None:
         self.folder = folder
+        self.embedder = embedder
         self.store = str(folder / "memory.db")
         self._port = 0
         self._process: subprocess.Popen[str] | None = None
@@ -54,14 +55,14 @@ class Site:
 
     def memories(self, namespace: str) -> Memories:
         """The memories of a namespace, past the server."""
-        return recollect.open(self.store, namespace=namespace, embedder="hash")
+        return recollect.open(self.store, namespace=namespace, embedder=self.embedder)
 
     def address(self, namespace: str, view: str = "search", **query: str) -> str:
         """Where a view is."""
         return f"{self.url}/#/{view}?{urlencode({'ns': namespace, **query})}"
 
     def _recollect(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "recollect.doors.cli", "-s", self.store, "--embedder", "hash"]
+        command = [sys.executable, "-m", "recollect.doors.cli", "-s", self.store, "--embedder", self.embedder]
         environment = {
             **os.environ,
             "RECOLLECT_TOKENS": str(self.folder / "tokens.json"),
@@ -108,7 +109,7 @@ def fill(memories: Memories) -> None:
         ("tokens", "Members log in with opaque tokens", 7, {"session": "lost-phone", "tags": ["auth"]}),
         ("port-9090", "The gateway listens on port 9090", 3, {"tags": ["network"], "trust": "low"}),
     ):
-        drafts.append(Draft(text, id=id, created_at=days_ago(age), **more))  # type: ignore[arg-type]
+        drafts.append(Draft(text, id=id, created_at=days_ago(age), **more))
     memories.remember_many(drafts)
     memories.supersede("port-8080", "port-9090")
     memories.relate("tokens", "lost", "caused_by")

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from recollect import Memories
 from recollect.errors import NoSuchMemory
 
+from .conftest import Guard
 from .serving import Site
 
 
@@ -154,9 +155,9 @@ def test_a_memory_is_removed_for_good_only_after_it_was_forgotten_and_asked_abou
 
 
 def test_what_goes_wrong_is_said_in_the_form_and_nothing_typed_is_lost(
-    page: Page, site: Site, namespace: str, memories: Memories, guard: object
+    page: Page, site: Site, namespace: str, memories: Memories, guard: Guard
 ) -> None:
-    guard.expect("status of 40[04]")  # type: ignore[attr-defined]
+    guard.expect("status of 40[04]")
     open_memory(page, site, namespace, "deploy")
     page.get_by_role("button", name="Relate").click()
     page.get_by_label("To which memory").fill("no-such-id")

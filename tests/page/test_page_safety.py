@@ -37,7 +37,11 @@ def hostile(site: Site, namespace: str) -> Memories:
     for number, text in enumerate(HOSTILE):
         more = {"session": HOSTILE[0], "tags": [HOSTILE[0][:90]], "speaker": evil, "source": HOSTILE[2]}
         memories.remember(
-            f"walrus {text}", id=f"h{number}", metadata={"<b>": text}, files=[HOSTILE[2]], **more  # type: ignore[arg-type]
+            f"walrus {text}",
+            id=f"h{number}",
+            metadata={"<b>": text},
+            files=[HOSTILE[2]],
+            **more,  # type: ignore[arg-type]
         )
     memories.relate("h0", "h1", "<b>harms</b>")
     memories.supersede("h4", "h5")
@@ -98,7 +102,9 @@ def test_marks_of_direction_stay_within_their_text(page: Page, memories: Memorie
     expect(page.locator(".full-text")).to_have_css("unicode-bidi", "isolate")
 
 
-@pytest.mark.parametrize("address", ["#/memory/%00%ff", "#/nowhere/x?y", "#/memory", "#/search?q=%ff&n=-5&mode=x&since=y"])
+@pytest.mark.parametrize(
+    "address", ["#/memory/%00%ff", "#/nowhere/x?y", "#/memory", "#/search?q=%ff&n=-5&mode=x&since=y"]
+)
 def test_an_odd_address_shows_something(page: Page, site: Site, guard: Guard, address: str) -> None:
     guard.expect("status of 40[04]")
     page.goto(f"{site.url}/{address}")
@@ -198,7 +204,15 @@ def test_the_server_goes_away_and_comes_back(page: Page, site: Site, guard: Guar
 
 def test_nothing_is_made_of_html(folder: Path) -> None:
     source = "".join(path.read_text() for path in folder.glob("*.js"))
-    for sink in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "new Function", "http:"):
+    for sink in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "document.write",
+        "eval(",
+        "new Function",
+        "http:",
+    ):
         assert sink not in source, sink
 
 
@@ -217,7 +231,9 @@ def test_every_module_is_fetched_at_once(folder: Path) -> None:
 
 
 def test_the_documented_keys_are_those_that_work(folder: Path) -> None:
-    code = re.findall(r'^  \["([^"]+)", "[\w-]+", "([^"]+)"\],$', (folder / "keys.js").read_text(), re.MULTILINE)
+    code = re.findall(
+        r'^  \["([^"]+)", "[\w-]+", "([^"]+)"\],$', (folder / "keys.js").read_text(), re.MULTILINE
+    )
     documented = re.findall(r"^\| `([^`]+)` \| (.+?) \|$", DOCS.read_text(), re.MULTILINE)
     assert code
     assert documented == code

@@ -9,8 +9,14 @@ from playwright.sync_api import Page, Route, expect
 
 from recollect import Memories
 
-from .conftest import NewPage, enter
+from .conftest import Guard, NewPage, enter
 from .serving import Site, days_ago
+
+SPANS = """rows => rows.map(row => {
+  const bar = row.querySelector('.bar').getBoundingClientRect();
+  const track = row.querySelector('.track div').getBoundingClientRect();
+  return [(bar.left - track.left) / track.width, (bar.right - track.left) / track.width];
+})"""
 
 
 def hits(page: Page) -> list[str]:
@@ -60,17 +66,16 @@ def test_an_explained_score_adds_up(page: Page) -> None:
     assert len(amounts) >= 4
     assert sum(amounts) == pytest.approx(total, abs=1e-9)
     assert f"{total:.3f}" == page.locator(".hit").first.locator(".score").inner_text()
-    widths = "rows => rows.map(row => { const bar = row.querySelector('.bar').getBoundingClientRect();"
-    widths += " const track = row.querySelector('.track div').getBoundingClientRect();"
-    widths += " return [(bar.left - track.left) / track.width, (bar.right - track.left) / track.width]; })"
-    drawn = rows.evaluate_all(widths)
+    drawn = rows.evaluate_all(SPANS)
     for amount, (left, right) in zip(amounts, drawn, strict=True):
         assert right - left == pytest.approx(abs(amount), abs=0.02)
     assert drawn[1][0] == pytest.approx(drawn[0][1], abs=0.01), "each bar begins where the one before ends"
 
 
 @pytest.mark.parametrize("fusion", ["weighted", "rrf", "rerank"])
-def test_every_way_of_ranking_is_explained_to_the_end(page: Page, site: Site, namespace: str, fusion: str) -> None:
+def test_every_way_of_ranking_is_explained_to_the_end(
+    page: Page, site: Site, namespace: str, fusion: str
+) -> None:
     page.goto(site.address(namespace, q="members log in", why="1", fusion=fusion, superseded="1"))
     first_hit(page, "tokens")
     page.get_by_role("checkbox", name="recency").check()
@@ -131,8 +136,8 @@ def test_what_was_believed_on_a_day(page: Page) -> None:
     first_hit(page, "port-8080")
 
 
-def test_a_time_that_is_none_is_explained(page: Page, guard: object) -> None:
-    guard.expect("status of 422")  # type: ignore[attr-defined]
+def test_a_time_that_is_none_is_explained(page: Page, guard: Guard) -> None:
+    guard.expect("status of 422")
     page.get_by_label("In words").fill("when pigs fly")
     page.get_by_label("In words").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("pigs")

@@ -15,6 +15,17 @@ from .serving import Site, days_ago
 
 VIEWS = ("search", "search?q=members", "timeline", "timeline?session=lost-phone", "memory/tokens", "stats")
 
+PLACES = """nodes => nodes.map(node => {
+  const circle = node.querySelector('circle').getBoundingClientRect();
+  return [Math.round(circle.x), Math.round(circle.y)];
+})"""
+OVERLAPPING = """texts => {
+  const boxes = texts.map(text => text.getBoundingClientRect());
+  const overlap = (one, other) => one.left < other.right - 4 && other.left < one.right - 4
+    && one.top < other.bottom - 4 && other.top < one.bottom - 4;
+  return boxes.filter((one, at) => boxes.slice(at + 1).some(other => overlap(one, other))).length;
+}"""
+
 
 def show(page: Page, site: Site, namespace: str, view: str) -> None:
     """A view, once it is drawn in full."""
@@ -89,7 +100,9 @@ def test_many_days_share_a_bar(page: Page, site: Site, namespace: str, memories:
 
 
 def test_a_memory_shows_all_that_is_known(page: Page, site: Site, namespace: str, memories: Memories) -> None:
-    memories.update("tokens", metadata={"ticket": 41}, files=["src/login.py"], summary="In short", source="chat")
+    memories.update(
+        "tokens", metadata={"ticket": 41}, files=["src/login.py"], summary="In short", source="chat"
+    )
     show(page, site, namespace, "memory/tokens")
     expect(page.locator(".full-text")).to_have_text("Members log in with opaque tokens")
     facts = page.locator(".all-facts")
@@ -118,29 +131,26 @@ def test_the_neighbourhood_is_a_graph_of_links(page: Page, site: Site, namespace
     expect(edges).to_have_count(3)
     for type in ("caused by", "next"):
         expect(edges.locator("text", has_text=type).first).to_be_visible()
-    places = "nodes => nodes.map(node => { const it = node.querySelector('circle').getBoundingClientRect();"
-    places += " return [Math.round(it.x), Math.round(it.y)]; })"
-    before = nodes.evaluate_all(places)
+    before = nodes.evaluate_all(PLACES)
     assert len({tuple(place) for place in before}) == 3
     page.reload()
     expect(nodes).to_have_count(3)
-    assert nodes.evaluate_all(places) == before, "the same memory looks the same"
+    assert nodes.evaluate_all(PLACES) == before, "the same memory looks the same"
     page.get_by_role("link", name="A member lost her phone").first.focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("#/memory/lost"))
 
 
-def test_a_large_neighbourhood_stays_readable(page: Page, site: Site, namespace: str, memories: Memories) -> None:
+def test_a_large_neighbourhood_stays_readable(
+    page: Page, site: Site, namespace: str, memories: Memories
+) -> None:
     made = memories.remember_many([f"Leaf {number} of the tree" for number in range(45)])
     for leaf in made:
         memories.relate("deploy", leaf.id, "has_leaf")
     show(page, site, namespace, "memory/deploy")
     expect(page.locator(".graph .node")).to_have_count(40)
     expect(page.locator(".graph")).to_contain_text("there are more")
-    overlapping = "texts => { const boxes = texts.map(text => text.getBoundingClientRect());"
-    overlapping += " return boxes.filter((one, at) => boxes.slice(at + 1).some(other => one.left < other.right - 4"
-    overlapping += " && other.left < one.right - 4 && one.top < other.bottom - 4 && other.top < one.bottom - 4)).length; }"
-    assert page.locator(".graph text").evaluate_all(overlapping) == 0
+    assert page.locator(".graph text").evaluate_all(OVERLAPPING) == 0
 
 
 def test_statistics(page: Page, site: Site, namespace: str) -> None:
@@ -193,8 +203,7 @@ CONTRAST = """() => {
   const behind = element => {
     for (let each = element; each; each = each.parentElement) {
       const style = getComputedStyle(each);
-      const colour = each.namespaceURI.endsWith('svg') && each.tagName === 'svg' ? style.backgroundColor : style.backgroundColor;
-      const found = rgba(colour);
+      const found = rgba(style.backgroundColor);
       if (found.a > 0.99) return found;
     }
     return rgba(getComputedStyle(document.documentElement).backgroundColor);

@@ -86,7 +86,7 @@ function Scope({ query, set }) {
     </fieldset>
     <fieldset>
       <legend>Scope</legend>
-      <label class="field"><span>Tags <small class="muted">all of them</small></span>
+      <label class="field"><span>Tags <small class="muted">(all of them)</small></span>
         <${Settled} name="tags" value=${(query.tag ?? []).join(", ")} onSettle=${tags} /></label>
       ${text("session", "Session")}${text("speaker", "Speaker")}
       <${Choice} name="documents" checked=${query.documents} onChange=${() => set({ documents: query.documents ? "" : "1" })}>documents too<//>

@@ -27,7 +27,7 @@ function Add({ close, text = "" }) {
       <textarea autofocus required rows="5" dir="auto" value=${draft.text} onInput=${set("text")}></textarea>
     <//>
     <div class="columns">
-      <${Field} name="Tags" hint="with commas"><input value=${draft.tags} onInput=${set("tags")} /><//>
+      <${Field} name="Tags" hint="(with commas)"><input value=${draft.tags} onInput=${set("tags")} /><//>
       <${Field} name="Sector">
         <select value=${draft.sector} onInput=${set("sector")}>
           <option value="">read from the text</option>
@@ -35,7 +35,7 @@ function Add({ close, text = "" }) {
         </select>
       <//>
       <${Field} name="Session"><input value=${draft.session} onInput=${set("session")} /><//>
-      <${Field} name="Speaker" hint="for a turn of a conversation">
+      <${Field} name="Speaker" hint="(for a turn of a conversation)">
         <input value=${draft.speaker} onInput=${set("speaker")} />
       <//>
     </div>
@@ -53,7 +53,7 @@ function Picker({ chosen, onChoose, except, label }) {
   const option = (id, content) => html`<label class="choice" key=${id}>
     <input type="radio" name="picked" checked=${chosen === id} onChange=${() => onChoose(id)} /><span>${content}</span>
   </label>`;
-  return html`<${Field} name=${label} hint="search, or give an id">
+  return html`<${Field} name=${label} hint="(search, or give an id)">
       <input autofocus type="search" value=${text} onInput=${(event) => setText(event.currentTarget.value)} />
     <//>
     <div class="choices" role="radiogroup" aria-label="Memories that were found">
