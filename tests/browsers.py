@@ -1,7 +1,7 @@
 """A browser for the tests of the page: the one that is there, else Debian's, installed once.
 
-RECOLLECT_TEST_BROWSER may name the program. Where no browser can be had the tests are skipped in one line; with
-CI=true they fail instead.
+RECOLLECT_TEST_BROWSER may name the program. Where no browser can be had the tests are skipped in one line;
+with CI=true they fail instead.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // How many memories which time brought: drag over it, or move with the arrow keys, to choose a time.
 import { html, useRef, useState } from "./ui.js";
 import { DAY, dayName, dayTime } from "./bins.js";
-import { several, utcDay } from "./format.js";
+import { number, several, utcDay } from "./format.js";
 
 const HEIGHT = 110;
 
@@ -64,7 +64,7 @@ export function Histogram({ bins, size, since, until, onChoose }) {
         <title>${spoken(bins, [place, place])}</title></rect>`)}
     </svg>
     <div class="axis muted"><span>${utcDay(bins[0].from)}</span>
-      <span role="status">${chosen ? spoken(bins, chosen) : `by ${size}, at most ${most}`}</span>
+      <span role="status">${chosen ? spoken(bins, chosen) : `by ${size}, at most ${number(most)}`}</span>
       <span>${utcDay(bins.at(-1).to - DAY)}</span></div>
   </div>`;
 }

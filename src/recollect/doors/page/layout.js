@@ -12,10 +12,17 @@ export function layout(ids, edges, width, height) {
   });
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const springs = edges.map(([one, other]) => [byId.get(one), byId.get(other)]);
-  for (let turn = 0; turn < STEPS; turn++) {
-    relax(nodes, springs, ideal, width / height, (1 - turn / STEPS) * ideal * 0.25);
+  for (let step = 0; step < STEPS; step++) {
+    relax(nodes, springs, ideal, width / height, (1 - step / STEPS) * ideal * 0.25);
   }
+  turn(nodes, springs);
   return fitted(nodes, width, height);
+}
+
+/** Most edges point to the right, as one reads. */
+function turn(nodes, springs) {
+  const leftward = springs.reduce((sum, [from, to]) => sum + from.x - to.x, 0) > 0;
+  if (leftward) nodes.forEach((node) => (node.x = -node.x));
 }
 
 function relax(nodes, springs, ideal, aspect, furthest) {

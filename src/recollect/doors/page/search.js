@@ -1,5 +1,5 @@
 // Search as you type; without a question, the latest memories.
-import { html, useAnswer, useEffect, useRef, useRested, useState } from "./ui.js";
+import { html, useAnswer, useEffect, useRef, useState } from "./ui.js";
 import { get, post } from "./api.js";
 import { Filters, Mode, filtersOf, narrowed, rankingOf, wanted } from "./filters.js";
 import { askToAdd, askToRelate, askToSupersede } from "./forms.js";
@@ -124,28 +124,37 @@ function Latest({ answer, query }) {
     ${next && items.length < MOST && html`<button class="quiet more" onClick=${() => set({ n: items.length + LATEST }, now)}>More</button>`}`;
 }
 
-export function Search() {
-  const { query } = place.use();
-  const [text, setText] = useState(query.q ?? "");
-  const rested = useRested(text, REST);
-  const input = useRef();
-  const written = useRef(query.q ?? "");
-  useEffect(() => {
-    if (rested === written.current) return;
-    written.current = rested;
-    set({ q: rested, n: "" }, now);
-  }, [rested]);
+/** What stands in the field: it goes into the address once it rests, and follows the address when that changes. */
+function useTyped() {
+  const [text, setText] = useState(place.get().query.q ?? "");
+  const timer = useRef();
+  const settled = () => clearTimeout(timer.current);
+  const type = (value) => {
+    setText(value);
+    settled();
+    timer.current = setTimeout(() => set({ q: value, n: "" }, now), REST);
+  };
   useEffect(() => {
     const arrived = () => {
-      written.current = place.get().query.q ?? "";
-      setText(written.current);
+      settled();
+      setText(place.get().query.q ?? "");
     };
     addEventListener("hashchange", arrived);
-    return () => removeEventListener("hashchange", arrived);
+    return () => {
+      settled();
+      removeEventListener("hashchange", arrived);
+    };
   }, []);
+  return [text, type, settled];
+}
+
+export function Search() {
+  const { query } = place.use();
+  const input = useRef();
+  const [text, type, settled] = useTyped();
   useKeys(input);
   const change = (changes) => {
-    written.current = text;
+    settled();
     set({ q: text, n: "", ...changes });
   };
   const shown = useRef(false);
@@ -167,7 +176,7 @@ export function Search() {
     <search class="ask">
       <input ref=${input} id="q" type="search" autocomplete="off" spellcheck=${false} dir="auto" value=${text}
         placeholder="What do you want to know?" aria-label="Search the memories" aria-keyshortcuts="/"
-        onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${toHits} />
+        onInput=${(event) => type(event.currentTarget.value)} onKeyDown=${toHits} />
       <${Mode} query=${query} set=${change} />
     </search>
     <${Filters} query=${query} set=${change} />
