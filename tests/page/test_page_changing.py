@@ -133,6 +133,31 @@ def test_forget_and_undo(page: Page, memories: Memories) -> None:
     assert memories.get("port-9090").deleted_at is None
 
 
+def test_what_was_done_in_one_namespace_is_undone_there(
+    page: Page, site: Site, namespace: str, memories: Memories
+) -> None:
+    open_memory(page, site, namespace, "deploy")
+    page.keyboard.press("x")
+    toast(page, "Forgotten")
+    page.goto(site.address("default", "stats"))
+    expect(page.get_by_role("heading", name="Statistics")).to_be_visible()
+    page.keyboard.press("u")
+    toast(page, "It is back.")
+    assert memories.get("deploy").deleted_at is None
+
+
+def test_an_id_may_have_any_characters(page: Page, site: Site, namespace: str, memories: Memories) -> None:
+    memories.remember("Named oddly", id="a/b c?d#e%2F&ü")
+    page.keyboard.type("named oddly")
+    page.get_by_role("link", name="Named oddly").click()
+    expect(page.locator(".full-text")).to_have_text("Named oddly")
+    page.reload()
+    expect(page).to_have_title("Named oddly · Recollect")
+    page.keyboard.press("x")
+    toast(page, "Forgotten")
+    assert memories.get("a/b c?d#e%2F&ü").deleted_at is not None
+
+
 def test_a_memory_is_removed_for_good_only_after_it_was_forgotten_and_asked_about(
     page: Page, site: Site, namespace: str, memories: Memories
 ) -> None:

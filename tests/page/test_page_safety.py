@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
 
+import recollect
 from recollect import Memories
 
 from .. import browsers
@@ -53,7 +56,7 @@ def nothing_came_alive(page: Page, width: int) -> None:
     """No element that a text brought, nothing run, nothing wider than the screen."""
     for forbidden in ("main script", "main img", "main b", "main i:not(.bar):not(.meter i):not(.lane i)"):
         expect(page.locator(forbidden)).to_have_count(0)
-    assert "taken" not in page.title()
+    assert page.title() != "taken"
     assert page.locator("a[href^='javascript']").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -189,6 +192,17 @@ def test_a_token_of_one_namespace_sees_that_one(new_page: NewPage, site: Site, g
     expect(page.get_by_role("alert")).to_contain_text("another namespace")
 
 
+def test_what_a_token_may_do_can_be_asked(site: Site) -> None:
+    reader = site.new_token("asking", "--read-only", "-n", "team")
+    for token, told in (
+        (site.token, {"name": "owner", "read_only": False, "bound": False, "namespace": "default"}),
+        (reader, {"name": "asking", "read_only": True, "bound": True, "namespace": "team"}),
+    ):
+        request = Request(f"{site.url}/v1/token", headers={"Authorization": f"Bearer {token}"})
+        with urlopen(request) as response:
+            assert json.load(response) == {**told, "version": recollect.__version__}
+
+
 def test_the_server_goes_away_and_comes_back(page: Page, site: Site, guard: Guard) -> None:
     guard.expect("ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET")
     site.stop()
@@ -206,6 +220,7 @@ def test_nothing_is_made_of_html(folder: Path) -> None:
     source = "".join(path.read_text() for path in folder.glob("*.js"))
     for sink in (
         "innerHTML",
+        "InnerHTML",
         "outerHTML",
         "insertAdjacent",
         "document.write",

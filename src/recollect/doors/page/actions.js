@@ -19,20 +19,20 @@ function undoing(text, act) {
   };
 }
 
-const here = (ids, path) => post(path, { ids }, within());
-const hide = (id) => here([id], "/v1/memories/hide");
-const restore = (id) => here([id], "/v1/memories/restore");
+const hide = (id, ns) => post("/v1/memories/hide", { ids: [id] }, ns);
+const restore = (id, ns) => post("/v1/memories/restore", { ids: [id] }, ns);
 
 /** Keep a text; the same text again counts as heard once more. */
 export async function add(draft) {
-  const made = await post("/v1/memories", draft, within());
+  const ns = within();
+  const made = await post("/v1/memories", draft, ns);
   const more = { href: link("memory", made.id), text: "Open" };
   if (made.outcome === "reinforced") {
     finished("That was remembered already; it counts more now.", { more });
   } else {
     const near = made.near_duplicates.length;
     const note = near ? ` It says nearly the same as ${several(near, "other")}.` : "";
-    finished(`Remembered.${note}`, { more, undo: undoing("Taken back.", () => hide(made.id)) });
+    finished(`Remembered.${note}`, { more, undo: undoing("Taken back.", () => hide(made.id, ns)) });
   }
   return made;
 }
@@ -45,14 +45,14 @@ export async function supersedeByText(old, draft) {
   try {
     await post(memoryPath(old, "/supersede"), { by: made.id }, ns);
   } catch (problem) {
-    if (isNew) await hide(made.id);
+    if (isNew) await hide(made.id, ns);
     throw problem;
   }
   finished("Superseded by the new text.", {
     more: { href: link("memory", made.id), text: "Open" },
     undo: undoing("It holds again.", async () => {
       await remove(memoryPath(old, "/supersede"), ns);
-      if (isNew) await post("/v1/memories/hide", { ids: [made.id] }, ns);
+      if (isNew) await hide(made.id, ns);
     }),
   });
 }
@@ -94,19 +94,21 @@ export async function unrelate({ source, target, type, origin }) {
 
 /** Hide a memory from every recall. It is still kept: undone at once, or restored from its own page later. */
 export async function forget(id) {
+  const ns = within();
   try {
-    await hide(id);
+    await hide(id, ns);
   } catch (problem) {
     complain(problem);
     return;
   }
   const more = { href: link("memory", id), text: "Show it" };
-  finished("Forgotten: no search finds it now.", { more, undo: undoing("It is back.", () => restore(id)) });
+  finished("Forgotten: no search finds it now.", { more, undo: undoing("It is back.", () => restore(id, ns)) });
 }
 
 export async function bringBack(id) {
-  await restore(id);
-  finished("It is back.", { undo: undoing("Forgotten again.", () => hide(id)) });
+  const ns = within();
+  await restore(id, ns);
+  finished("It is back.", { undo: undoing("Forgotten again.", () => hide(id, ns)) });
 }
 
 /** Remove what is hidden, with all that was derived from it. There is no way back. */

@@ -132,6 +132,9 @@ export function Namespace({ query, onChoose }) {
   const { answer } = useAnswer(ask, ["namespaces", bound]);
   if (bound) return html`<span class="namespace" title="This token is for one namespace"><bdi>${namespace}</bdi></span>`;
   const chosen = query.ns || namespace;
+  if (answer?.next) return html`<label class="inline namespace"><span class="unseen">Namespace</span>
+    <${Settled} name="namespace" list="namespaces" title="Namespace" value=${chosen} onSettle=${(name) => onChoose(name)} />
+    <datalist id="namespaces">${answer.items.map(({ name }) => html`<option value=${name}></option>`)}</datalist></label>`;
   const counts = new Map((answer?.items ?? []).map((each) => [each.name, each.memories]));
   for (const name of [chosen, namespace]) if (!counts.has(name)) counts.set(name, 0);
   return html`<label class="inline namespace"><span class="unseen">Namespace</span>

@@ -3,7 +3,7 @@ import { html, useAnswer, useEffect, useState } from "./ui.js";
 import { get, memoryPath } from "./api.js";
 import * as actions from "./actions.js";
 import { askToRelate, askToRemove, askToSupersede } from "./forms.js";
-import { beginning, minute, number, percent, several, words } from "./format.js";
+import { beginning, label, minute, number, percent, several, words } from "./format.js";
 import { Graph } from "./graph.js";
 import { leaveFor, onKey } from "./keys.js";
 import { Facts, Moment, Said, Trouble, Waiting } from "./parts.js";
@@ -25,7 +25,7 @@ async function load(id, signal) {
 
 function useKeys(memory) {
   useEffect(() => {
-    if (!memory || !rights.get().write) return undefined;
+    if (!memory || memory.kind === "passage" || !rights.get().write) return undefined;
     const ends = [onKey("relate", () => askToRelate(memory))];
     if (!memory.superseded_by) ends.push(onKey("supersede", () => askToSupersede(memory)));
     if (!memory.deleted_at) ends.push(onKey("forget", () => actions.forget(memory.id)));
@@ -136,6 +136,9 @@ export function MemoryPage({ id }) {
     document.getElementById("main").focus({ preventScroll: true });
     scrollTo(0, 0);
   }, []);
+  useEffect(() => {
+    if (answer) document.title = `${label(answer.memory.content)} · Recollect`;
+  }, [answer]);
   if (!answer) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Waiting} />`;
   const { memory, history, nearby, around } = answer;
   const successor = history.find((each) => each.id === memory.superseded_by);

@@ -81,8 +81,8 @@ function Hits({ answer, query }) {
   if (!hits.length) return html`<div class="empty">
     <p>Nothing was found${narrowed(query).length ? " within this time and scope" : ""}.</p></div>`;
   const more = hits.length >= wanted(query, AT_ONCE, MOST) && hits.length < MOST;
-  return html`<ol class="hits" aria-label="Memories that were found">
-      ${hits.map((hit, place) => html`<${Hit} key=${hit.memory.id} hit=${hit} rank=${place + 1} explain=${Boolean(query.why)} />`)}
+  return html`<ol class="hits" role="list" aria-label="Memories that were found">
+      ${hits.map((hit, above) => html`<${Hit} key=${hit.memory.id} hit=${hit} rank=${above + 1} explain=${Boolean(query.why)} />`)}
     </ol>
     ${more && html`<button class="quiet more" onClick=${() => set({ n: hits.length + AT_ONCE }, now)}>More</button>`}`;
 }
@@ -118,7 +118,7 @@ function Latest({ answer, query }) {
   if (!items.length && !narrowed(query).length) return html`<${FirstStep} />`;
   if (!items.length) return html`<div class="empty"><p>Nothing was remembered within this time and scope.</p></div>`;
   return html`<h2 class="quiet-title">Latest</h2>
-    <ol class="hits plain" aria-label="The latest memories">
+    <ol class="hits plain" role="list" aria-label="The latest memories">
       ${items.map((item) => html`<${PreviewLine} key=${item.id} item=${item} />`)}
     </ol>
     ${next && items.length < MOST && html`<button class="quiet more" onClick=${() => set({ n: items.length + LATEST }, now)}>More</button>`}`;

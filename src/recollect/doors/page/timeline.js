@@ -37,7 +37,7 @@ function Sessions({ query, bins }) {
   if (problem) return html`<${Trouble} problem=${problem} />`;
   if (!answer) return html`<${Waiting} />`;
   if (!answer.items.length) return html`<p class="empty">No session began in this time.</p>`;
-  return html`<ol class="sessions" aria-label="Sessions, the newest first">
+  return html`<ol class="sessions" role="list" aria-label="Sessions, the newest first">
       ${answer.items.map((session) => html`<${Session} key=${session.id} session=${session} range=${range} />`)}
     </ol>
     ${answer.next && limit < MOST && html`<button class="quiet more" onClick=${() => set({ n: limit + AT_ONCE })}>More</button>`}`;
@@ -79,7 +79,7 @@ function OneSession({ id }) {
     ${session.summary && html`<p class="lead"><${Said} text=${session.summary} /></p>`}
     <p><a href=${link("search", null, { session: id })} aria-label=${`Search in the session ${label(id)}`}>Search in this session</a></p>
     ${memories.next && limit < MOST && html`<button class="quiet more" onClick=${() => setLimit(limit + 50)}>Earlier ones</button>`}
-    <ol class="hits plain" aria-label="Memories of the session, the oldest first">
+    <ol class="hits plain" role="list" aria-label="Memories of the session, the oldest first">
       ${memories.items.toReversed().map((item) => html`<${PreviewLine} key=${item.id} item=${item} />`)}
     </ol>`;
 }
