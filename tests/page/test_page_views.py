@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,7 +14,14 @@ from recollect import Memories
 from .conftest import NewPage, enter
 from .serving import Site, days_ago
 
-VIEWS = ("search", "search?q=members", "timeline", "timeline?session=lost-phone", "memory/tokens", "stats")
+VIEWS = (
+    "search",
+    "search?q=members+gateway&superseded=1",
+    "timeline",
+    "timeline?session=lost-phone",
+    "memory/tokens",
+    "stats",
+)
 
 PLACES = """nodes => nodes.map(node => {
   const circle = node.querySelector('circle').getBoundingClientRect();
@@ -30,7 +38,7 @@ OVERLAPPING = """texts => {
 def show(page: Page, site: Site, namespace: str, view: str) -> None:
     """A view, once it is drawn in full."""
     path, _, query = view.partition("?")
-    given = dict([query.split("=")]) if query else {}
+    given = dict(parse_qsl(query))
     page.goto(site.address(namespace, path, **given))
     expect(page.locator("main")).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -87,7 +95,13 @@ def test_a_session_opens_with_its_memories_in_order(page: Page, site: Site, name
     texts = page.locator(".preview .opens")
     expect(texts).to_have_count(3)
     expect(texts.first).to_have_text("A member lost her phone")
-    page.get_by_role("link", name="Search in the session").click()
+    page.keyboard.press("j")
+    expect(texts.first).to_be_focused()
+    page.keyboard.press("x")
+    expect(texts).to_have_count(2)
+    page.keyboard.press("u")
+    expect(texts).to_have_count(3)
+    page.get_by_role("link", name="Search in this session").click()
     expect(page.locator(".preview")).to_have_count(3)
 
 
@@ -177,7 +191,7 @@ def test_nothing_is_wider_than_the_screen(
     enter(page, site, namespace)
     for view in VIEWS:
         show(page, site, namespace, view)
-        if view == "search?q=members":
+        if "q=" in view:
             page.get_by_label("explain the scores").check()
             expect(page.locator(".why").first).to_be_visible()
         if view == "search":
@@ -232,7 +246,7 @@ def test_every_text_can_be_read_in_light_and_dark(
     enter(page, site, namespace)
     for view in VIEWS:
         show(page, site, namespace, view)
-        if view == "search?q=members":
+        if "q=" in view:
             page.get_by_label("explain the scores").check()
         assert page.evaluate(CONTRAST) == [], view
     page.keyboard.press("?")

@@ -6,6 +6,7 @@ import { Namespace } from "./filters.js";
 import { askToAdd } from "./forms.js";
 import { label } from "./format.js";
 import { onKey, step } from "./keys.js";
+import { listen } from "./lines.js";
 import { MemoryPage } from "./memory.js";
 import { arrive, go, link, place } from "./route.js";
 import { learnRights, rights } from "./rights.js";
@@ -26,6 +27,7 @@ const visit = (view) => go({ view, query: { ns: place.get().query.ns } });
 function useKeys() {
   useEffect(() => {
     const ends = [
+      listen(),
       onKey("next", () => step(".opens", 1)),
       onKey("previous", () => step(".opens", -1)),
       onKey("add", () => rights.get().write && askToAdd()),

@@ -57,8 +57,7 @@ function Picker({ chosen, onChoose, except, label }) {
       <input autofocus type="search" value=${text} onInput=${(event) => setText(event.currentTarget.value)} />
     <//>
     <div class="choices" role="radiogroup" aria-label="Memories that were found">
-      ${found.map((memory) => option(memory.id, html`<${Said} text=${beginning(memory.content, 120)} />
-        <small class="muted">${day(memory.created_at)}</small>`))}
+      ${found.map((memory) => option(memory.id, html`<${Said} text=${beginning(memory.content, 120)} />${" "}<small class="muted">${day(memory.created_at)}</small>`))}
       ${isId && option(asked, html`the id <code>${asked}</code>`)}
     </div>`;
 }

@@ -67,11 +67,11 @@ function Edge({ edge, from, to, near, place }) {
 
 function Node({ memory, at, centre, name, place }) {
   const kind = centre ? "node centre" : memory.superseded ? "node past" : "node";
-  return html`<a class=${kind} href=${link("memory", memory.id)} aria-label=${label(memory.text, 120)}
+  return html`<a class=${kind} href=${link("memory", memory.id)}
       aria-current=${centre ? "true" : null} data-sector=${memory.sector}>
-    <title>${label(memory.text, 300)}</title>
+    <title>${label(memory.text, 200)}</title>
     <circle cx=${at.x} cy=${at.y} r=${centre ? RADIUS + 2 : RADIUS} />
-    ${place && html`<text x=${place.x} y=${place.y}>${name}</text>`}
+    ${place && html`<text x=${place.x} y=${place.y} aria-hidden="true">${name}</text>`}
   </a>`;
 }
 

@@ -1,9 +1,8 @@
 // A hit: its text with its marks, what is known of it, how well it answers, and what can be done with it.
 import { html, useEffect, useState } from "./ui.js";
-import { forget } from "./actions.js";
 import { askToRelate, askToSupersede } from "./forms.js";
 import { beginning, score } from "./format.js";
-import { step } from "./keys.js";
+import { forgetHere } from "./lines.js";
 import { marked } from "./marks.js";
 import { Facts, Marked, Said } from "./parts.js";
 import { link } from "./route.js";
@@ -11,13 +10,6 @@ import { rights } from "./rights.js";
 import { Why } from "./why.js";
 
 const LONGEST = 480;
-
-/** Forget the memory of a line; the focus goes on to the next one. */
-export function forgetHere(memory) {
-  step(".opens", 1);
-  if (document.activeElement?.closest("[data-id]")?.dataset.id === memory.id) step(".opens", -1);
-  forget(memory.id);
-}
 
 export function Actions({ memory }) {
   if (!rights.use().write || memory.kind === "passage") return null;

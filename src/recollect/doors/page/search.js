@@ -2,12 +2,11 @@
 import { html, useAnswer, useEffect, useRef, useState } from "./ui.js";
 import { get, post } from "./api.js";
 import { Filters, Mode, filtersOf, narrowed, rankingOf, wanted } from "./filters.js";
-import { askToAdd, askToRelate, askToSupersede } from "./forms.js";
+import { askToAdd } from "./forms.js";
 import { minute, percent, several } from "./format.js";
-import { Hit, forgetHere } from "./hit.js";
+import { Hit } from "./hit.js";
 import { onKey, settle, step } from "./keys.js";
 import { PreviewLine, Said, Trouble, Waiting } from "./parts.js";
-import { complain } from "./toast.js";
 import { go, place, within } from "./route.js";
 import { rights } from "./rights.js";
 
@@ -40,19 +39,8 @@ async function latest(query, signal) {
   return { latest: await get("/v1/memories", within({ ...filters, kind, limit }), signal) };
 }
 
-/** The memory of the line that has the focus, as the forms need it. */
-async function focused() {
-  const id = document.activeElement?.closest("[data-id]")?.dataset.id;
-  return id ? get(`/v1/memories/${encodeURIComponent(id)}`, within()) : null;
-}
-
 function useKeys(input) {
   useEffect(() => {
-    const write = (act) => async () => {
-      if (!rights.get().write) return;
-      const memory = await focused().catch(complain);
-      if (memory && memory.kind !== "passage") act(memory);
-    };
     const why = () => {
       const button = document.activeElement?.closest(".hit")?.querySelector(".why-button");
       if (button) button.click();
@@ -61,9 +49,6 @@ function useKeys(input) {
     const ends = [
       onKey("find", () => input.current?.select()),
       onKey("why", why),
-      onKey("supersede", write(askToSupersede)),
-      onKey("relate", write(askToRelate)),
-      onKey("forget", write(forgetHere)),
     ];
     return () => ends.forEach((end) => end());
   }, []);
@@ -173,6 +158,7 @@ export function Search() {
     step(".opens", 1);
   };
   return html`<div class="search">
+    <h1 class="unseen">Search</h1>
     <search class="ask">
       <input ref=${input} id="q" type="search" autocomplete="off" spellcheck=${false} dir="auto" value=${text}
         placeholder="What do you want to know?" aria-label="Search the memories" aria-keyshortcuts="/"

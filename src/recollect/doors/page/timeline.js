@@ -3,7 +3,7 @@ import { html, useAnswer, useMemo, useState } from "./ui.js";
 import { get } from "./api.js";
 import { binned, dayTime } from "./bins.js";
 import { filtersOf, wanted } from "./filters.js";
-import { label, period, several } from "./format.js";
+import { period, several } from "./format.js";
 import { Histogram } from "./histogram.js";
 import { PreviewLine, Said, Trouble, Waiting } from "./parts.js";
 import { go, link, place, within } from "./route.js";
@@ -77,7 +77,7 @@ function OneSession({ id }) {
     <p class="muted">${period(session.started_at, session.ended_at)} · ${several(session.memories, "memory", "memories")}
       ${session.agent && html` · <${Said} text=${session.agent} />`}</p>
     ${session.summary && html`<p class="lead"><${Said} text=${session.summary} /></p>`}
-    <p><a href=${link("search", null, { session: id })} aria-label=${`Search in the session ${label(id)}`}>Search in this session</a></p>
+    <p><a href=${link("search", null, { session: id })}>Search in this session</a></p>
     ${memories.next && limit < MOST && html`<button class="quiet more" onClick=${() => setLimit(limit + 50)}>Earlier ones</button>`}
     <ol class="hits plain" role="list" aria-label="Memories of the session, the oldest first">
       ${memories.items.toReversed().map((item) => html`<${PreviewLine} key=${item.id} item=${item} />`)}
