@@ -14,15 +14,15 @@ from recollect import Memories
 from .conftest import NewPage, enter
 from .serving import Site, days_ago
 
-VIEWS = (
-    "search",
-    "search?q=members+gateway&superseded=1",
-    "timeline",
-    "timeline?session=lost-phone",
-    "memory/tokens",
-    "stats",
-)
-
+VIEWS = {
+    "search": ".preview",
+    "search?q=members+gateway&superseded=1": ".hit.past",
+    "timeline": ".session-line",
+    "timeline?session=lost-phone": ".preview",
+    "memory/tokens": ".graph svg",
+    "stats": ".totals",
+}
+"""Each view, and what is there once it is drawn."""
 PLACES = """nodes => nodes.map(node => {
   const circle = node.querySelector('circle').getBoundingClientRect();
   return [Math.round(circle.x), Math.round(circle.y)];
@@ -40,9 +40,7 @@ def show(page: Page, site: Site, namespace: str, view: str) -> None:
     path, _, query = view.partition("?")
     given = dict(parse_qsl(query))
     page.goto(site.address(namespace, path, **given))
-    expect(page.locator("main")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    expect(page.locator(".waiting")).to_have_count(0)
+    expect(page.locator(VIEWS.get(view, ".full-text")).first).to_be_visible()
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 

@@ -1,5 +1,5 @@
 // The page: its head, the view that the address names, and what lies over it.
-import { hear, html, render, useEffect, useState } from "./ui.js";
+import { hear, html, render, useEffect, useLayoutEffect, useState } from "./ui.js";
 import { keepToken, dropToken, reachable, takeToken, tryAgain } from "./api.js";
 import { Dialogs, Help, show } from "./dialogs.js";
 import { Namespace } from "./filters.js";
@@ -25,7 +25,7 @@ const VIEWS = {
 const visit = (view) => go({ view, query: { ns: place.get().query.ns } });
 
 function useKeys() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ends = [
       listen(),
       onKey("next", () => step(".opens", 1)),
@@ -123,7 +123,7 @@ function App() {
     else setState("locked");
     arrive();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ends = [
       hear("back", () => state === "away" && enter()),
       hear("refused", () => {

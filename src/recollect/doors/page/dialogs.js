@@ -1,5 +1,5 @@
 // Dialogs: one at a time, with the keyboard kept inside and given back afterwards.
-import { html, shared, useEffect, useRef, useState } from "./ui.js";
+import { html, shared, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 import { KEYS } from "./keys.js";
 
 const opened = shared(null);
@@ -19,7 +19,7 @@ function close() {
 export function Dialogs() {
   const now = opened.use();
   const element = useRef();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (now && !element.current.open) element.current.showModal();
   }, [now]);
   useEffect(() => {

@@ -1,5 +1,5 @@
 // A memory's page: its text, all that is known of it, its history, relations, session and neighbourhood.
-import { html, useAnswer, useEffect, useState } from "./ui.js";
+import { html, useAnswer, useEffect, useLayoutEffect, useState } from "./ui.js";
 import { get, memoryPath } from "./api.js";
 import * as actions from "./actions.js";
 import { askToRelate, askToRemove, askToSupersede } from "./forms.js";
@@ -24,7 +24,7 @@ async function load(id, signal) {
 }
 
 function useKeys(memory) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!memory || memory.kind === "passage" || !rights.get().write) return undefined;
     const ends = [onKey("relate", () => askToRelate(memory))];
     if (!memory.superseded_by) ends.push(onKey("supersede", () => askToSupersede(memory)));

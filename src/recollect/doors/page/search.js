@@ -1,5 +1,5 @@
 // Search as you type; without a question, the latest memories.
-import { html, useAnswer, useEffect, useRef, useState } from "./ui.js";
+import { html, useAnswer, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 import { get, post } from "./api.js";
 import { Filters, Mode, filtersOf, narrowed, rankingOf, wanted } from "./filters.js";
 import { askToAdd } from "./forms.js";
@@ -40,7 +40,7 @@ async function latest(query, signal) {
 }
 
 function useKeys(input) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const why = () => {
       const button = document.activeElement?.closest(".hit")?.querySelector(".why-button");
       if (button) button.click();
@@ -119,7 +119,7 @@ function useTyped() {
     settled();
     timer.current = setTimeout(() => set({ q: value, n: "" }, now), REST);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const arrived = () => {
       settled();
       setText(place.get().query.q ?? "");

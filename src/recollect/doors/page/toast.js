@@ -1,5 +1,5 @@
 // Short messages, and the way back: what was done can be undone, from the message or with a key.
-import { html, shared, useEffect, useRef } from "./ui.js";
+import { html, shared, useEffect, useLayoutEffect, useRef } from "./ui.js";
 import { onKey } from "./keys.js";
 
 const STAY = 12_000;
@@ -56,7 +56,7 @@ function Toast({ toast }) {
 /** Where they are shown; read out as they come. */
 export function Toasts() {
   const shown = toasts.use();
-  useEffect(() => onKey("undo", () => (done.length ? takeBack(done.at(-1)) : say("There is nothing to undo."))), []);
+  useLayoutEffect(() => onKey("undo", () => (done.length ? takeBack(done.at(-1)) : say("There is nothing to undo."))), []);
   return html`<div class="toasts" role="status" aria-live="polite">
     ${shown.map((toast) => html`<${Toast} key=${toast.number} toast=${toast} />`)}
   </div>`;

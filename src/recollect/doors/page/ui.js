@@ -2,7 +2,7 @@
 export {
   html, render, useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback,
 } from "./vendor/htm/standalone.module.js";
-import { useEffect, useState } from "./vendor/htm/standalone.module.js";
+import { useEffect, useLayoutEffect, useState } from "./vendor/htm/standalone.module.js";
 
 const page = new EventTarget();
 
@@ -27,7 +27,7 @@ export function shared(first) {
   };
   const use = () => {
     const [, draw] = useState({});
-    useEffect(() => {
+    useLayoutEffect(() => {
       watching.add(draw);
       return () => watching.delete(draw);
     }, []);
@@ -43,7 +43,7 @@ export function shared(first) {
 export function useAnswer(ask, about) {
   const [state, setState] = useState({ answer: null, problem: null, busy: true, about: null });
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const again = () => setTurn((number) => number + 1);
     const ends = [hear("changed", again), hear("back", again)];
     return () => ends.forEach((end) => end());
