@@ -7,7 +7,7 @@ MODELS := ./models/recollect-arctic-s ./models/recollect-static-s
 DATA := $(wildcard models/*/pyproject.toml models/*/src/*/manifest.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit docs clean
+.PHONY: help demo test lint types unit docs screenshots clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -45,6 +45,9 @@ docs: $(VENV)/tested  ## write the parts of the docs that the program generates
 	$(BIN)/python -m recollect.doors.cli.reference > docs/cli.md
 	$(BIN)/python -m recollect.doors.http.reference docs/http.md
 	$(BIN)/python -m tests.test_mcp_docs
+
+screenshots: $(VENV)/tested  ## draw the pictures of the web page anew
+	PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 clean:  ## remove what was made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -117,6 +117,8 @@ class _Server:
         given |= await run_in_threadpool(asking.from_body, operation, content, kind)
         check_allowed(token, operation, given)
         run = partial(operation.run, self._view(token, given.pop("namespace", None)), **given)
+        if operation.asks_who:
+            run = partial(run, token=token)
         if operation.lines:
             return await self._lines(run)
         if operation.progress and asking.LINES in request.headers.get("accept", ""):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from recollect import __version__
 from recollect.doors.http import inputs
 from recollect.doors.http.inputs import FILTERS, NAME, PAGE, RECALL, body, count, described
 from recollect.doors.http.operations import Operation, Page, cursor, page_of, place, sliced, with_more, within
+from recollect.doors.http.tokens import Token
 from recollect.doors.plain import plain
 from recollect.memories import Memories
 from recollect.types import (
@@ -98,6 +100,29 @@ def _namespace_schema(_: object) -> inputs.Schema:
         "next": {"type": ["string", "null"]},
     }
     return body(properties, "items", "next")
+
+
+def _who(memories: Memories, token: Token) -> dict[str, Any]:
+    return {
+        "name": token.name,
+        "read_only": token.read_only,
+        "bound": token.namespace is not None,
+        "namespace": memories.namespace,
+        "version": __version__,
+    }
+
+
+def _who_schema(_: object) -> inputs.Schema:
+    return body(
+        {
+            "name": {"type": "string"},
+            "read_only": {"type": "boolean"},
+            "bound": {"type": "boolean", "description": "Whether it is good for that namespace alone."},
+            "namespace": {"type": "string", "description": "Where it works when none is named."},
+            "version": {"type": "string"},
+        },
+        *("name", "read_only", "bound", "namespace", "version"),
+    )
 
 
 _BETWEEN = {"since": FILTERS["since"], "until": FILTERS["until"]}
@@ -193,6 +218,11 @@ OPERATIONS = (
         "list_namespaces", "GET", "/v1/namespaces",
         "List the namespaces of the store.",
         _namespaces, _namespace_schema, query=PAGE, reach="store",
+    ),
+    Operation(
+        "token", "GET", "/v1/token",
+        "Show what the token of this request may do.",
+        _who, _who_schema, asks_who=True,
     ),
     Operation(
         "export", "GET", "/v1/export",
