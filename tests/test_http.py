@@ -113,6 +113,7 @@ def use_upkeep(api: Api) -> None:
     assert ask("POST", "/v1/memories/restore", json={"ids": ["new"]}) == {"changed": 1}
     assert ask("DELETE", "/v1/memories/new")["memories"] == 1
     assert ask("POST", "/v1/forget", json={"everything": True})["memories"] == 2
+    assert ask("GET", "/v1/token")["name"] == "owner"
     assert ask("GET", "/health")["status"] == "ok"
     assert ask("GET", "/openapi.json") == DESCRIPTION
     assert "recollect_requests_total" in api.response("GET", "/metrics").text
