@@ -9,7 +9,7 @@ const LONGEST_PAUSE = 8000;
 export const reachable = shared(true);
 
 /** What the server says is wrong: `message` is a sentence. */
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, detail) {
     super(detail);
     this.status = status;

@@ -11,7 +11,7 @@ import { Why } from "./why.js";
 
 const LONGEST = 480;
 
-export function Actions({ memory }) {
+function Actions({ memory }) {
   if (!rights.use().write || memory.kind === "passage") return null;
   return html`
     ${!memory.superseded_by && html`<button class="quiet" onClick=${() => askToSupersede(memory)} title="Supersede (s)">Supersede</button>`}

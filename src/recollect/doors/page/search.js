@@ -109,6 +109,16 @@ function Latest({ answer, query }) {
     ${next && items.length < MOST && html`<button class="quiet more" onClick=${() => set({ n: items.length + LATEST }, now)}>More</button>`}`;
 }
 
+function Results({ answer, problem, busy, query }) {
+  return html`<section class=${busy ? "results busy" : "results"} aria-label="Results" aria-busy=${busy}>
+    <p class="unseen" role="status">${answer?.hits && !busy ? `${several(answer.hits.length, "memory", "memories")} found.` : ""}</p>
+    ${problem && html`<${Trouble} problem=${problem} />`}
+    ${!answer && !problem && html`<${Waiting} />`}
+    ${answer?.hits && html`<${Summary} answer=${answer} query=${query} /><${Hits} answer=${answer} query=${query} />`}
+    ${answer?.latest && html`<${Latest} answer=${answer} query=${query} />`}
+  </section>`;
+}
+
 /** What stands in the field: it goes into the address once it rests, and follows the address when that changes. */
 function useTyped() {
   const [text, setText] = useState(place.get().query.q ?? "");
@@ -166,12 +176,6 @@ export function Search() {
       <${Mode} query=${query} set=${change} />
     </search>
     <${Filters} query=${query} set=${change} />
-    <section class=${busy ? "results busy" : "results"} aria-label="Results" aria-busy=${busy}>
-      <p class="unseen" role="status">${answer?.hits && !busy ? `${several(answer.hits.length, "memory", "memories")} found.` : ""}</p>
-      ${problem && html`<${Trouble} problem=${problem} />`}
-      ${!answer && !problem && html`<${Waiting} />`}
-      ${answer?.hits && html`<${Summary} answer=${answer} query=${query} /><${Hits} answer=${answer} query=${query} />`}
-      ${answer?.latest && html`<${Latest} answer=${answer} query=${query} />`}
-    </section>
+    <${Results} answer=${answer} problem=${problem} busy=${busy} query=${query} />
   </div>`;
 }

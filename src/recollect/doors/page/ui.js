@@ -1,6 +1,6 @@
 // The library that draws, and what every view shares: asking the server, and moments of the page.
 export {
-  html, render, useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback,
+  html, render, useState, useEffect, useLayoutEffect, useRef, useMemo,
 } from "./vendor/htm/standalone.module.js";
 import { useEffect, useLayoutEffect, useState } from "./vendor/htm/standalone.module.js";
 
