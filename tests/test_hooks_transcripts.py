@@ -23,6 +23,16 @@ def read(path: Path, *records: Any, offset: int = 0, tail: bytes = b"") -> list[
     return [(turn.speaker, turn.text) for turn in Transcript(path, offset).turns()]
 
 
+def queued(number: int, prompt: Any, **fields: Any) -> dict[str, Any]:
+    """What came while the agent was at work, as Claude Code writes it down."""
+    return {
+        **user(number, ""),
+        "type": "attachment",
+        "attachment": {"type": "queued_command", "prompt": prompt, **fields},
+        "message": None,
+    }
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "s1.jsonl"
@@ -51,16 +61,47 @@ def path(tmp_path: Path) -> Path:
         assistant(1, "Let me look.", TOOL_USE),
         {"type": "system", "message": {"content": "x"}},
         {"type": "attachment", "attachment": {"content": "hook output"}},
+        {
+            "type": "attachment",
+            "attachment": {"type": "queued_command", "prompt": "x", "commandMode": "bash"},
+        },
+        queued(1, "a task ended", commandMode="task-notification"),
+        queued(1, "from another agent", origin={"kind": "peer"}),
+        queued(1, "from the machinery", isMeta=True),
+        user(1, "a task ended", origin={"kind": "task-notification"}),
+        user(1, "<ide_opened_file>The user opened a.py in the IDE.</ide_opened_file>"),
+        {**user(1, ""), "type": "assistant", "message": {"model": "<synthetic>", "content": "No response."}},
         {"type": "user"},
         {"type": "user", "message": "text"},
         {"type": "user", "message": {"content": 3}},
-        {"type": "user", "message": {"content": [1, None, {"type": "text"}]}},
+        {"type": "user", "message": {"content": [1, None, {"type": "text"}, {"type": ["text"]}]}},
         [],
         3,
     ],
 )
 def test_what_nobody_said_is_left_out(path: Path, record: Any) -> None:
     assert read(path, record, user(2, "Hello there")) == [("user", "Hello there")]
+
+
+def test_what_was_typed_while_the_agent_was_at_work_is_kept(path: Path) -> None:
+    blocks = [{"type": "text", "text": "and in euros"}, {"type": "image", "source": {}}]
+    records = [
+        user(1, "Add the prices", origin={"kind": "human"}),
+        queued(2, "and the tests too", commandMode="prompt", origin={"kind": "human"}),
+        queued(3, blocks),
+    ]
+    assert read(path, *records) == [
+        ("user", "Add the prices"),
+        ("user", "and the tests too"),
+        ("user", "and in euros"),
+    ]
+    assert [turn.id for turn in Transcript(path).turns()] == [uuid(1), uuid(2), uuid(3)]
+
+
+def test_what_an_editor_put_before_the_words_is_left_out(path: Path) -> None:
+    selected = "<ide_selection>The user selected the lines 1 to 3 from a.py: x = 1</ide_selection>"
+    blocks = [{"type": "text", "text": selected}, {"type": "text", "text": "Why is this slow?"}]
+    assert read(path, user(1, "", message={"content": blocks})) == [("user", "Why is this slow?")]
 
 
 def test_parts_of_one_answer_are_one_turn(path: Path) -> None:
