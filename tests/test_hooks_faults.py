@@ -165,10 +165,18 @@ def test_an_answer_that_nobody_takes(known: Agent) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["bogus"], ["user-prompt", "--new-option"], ["user-prompt", "--timeout", "x"], [], ["-n", ""]],
+    [
+        ["hook", "bogus"],
+        ["hook", "user-prompt", "--new-option"],
+        ["hook", "user-prompt", "--timeout", "x"],
+        ["hook"],
+        ["hook", "-n", ""],
+        ["--new-option", "hook", "user-prompt"],
+        ["-n", "", "hook", "session-end"],
+    ],
 )
 def test_a_command_line_of_another_version_stops_nobody(agent: Agent, arguments: list[str]) -> None:
-    command = [*HOOK, "hook", *arguments]
+    command = [*HOOK, *arguments]
     done = subprocess.run(command, input="{}", capture_output=True, text=True, env=agent.environment)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("Error: ")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recollect.doors.agents.events import Given
 
 
-def _complain(error: click.UsageError) -> None:
+def complain(error: click.UsageError) -> None:
     """A wrong command line must not stop an agent: 2 would tell Claude Code to refuse the prompt."""
     from recollect.doors.agents import places
 
@@ -33,7 +33,7 @@ class HookCommand(Command):
         try:
             return super().make_context(*arguments, **options)
         except click.UsageError as error:
-            _complain(error)
+            complain(error)
             raise
 
 
@@ -47,7 +47,7 @@ class HookGroup(Group):
         try:
             return super().make_context(*arguments, **options)
         except click.UsageError as error:
-            _complain(error)
+            complain(error)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -55,7 +55,7 @@ class HookGroup(Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            _complain(error)
+            complain(error)
             raise
 
 

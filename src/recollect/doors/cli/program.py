@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -83,6 +84,20 @@ EXIT_CODES = {
 
 class Program(Group):
     """The commands, listed without importing them; errors become one sentence and an exit code."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the command line; a wrong one of a hook is written down, and does not stop the agent."""
+        given = [*args]
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if any(before == "hook" and "-" in after for before, after in pairwise(given)):
+                from recollect.doors.cli import hooks
+
+                hooks.complain(error)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, in the order of the help."""
