@@ -236,6 +236,8 @@ SECRETS = [
     "eyJhbGciOiJIUzI1" + "." + "eyJzdWIiOiIxMjM0" + "." + "c2lnbmF0dXJl",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQVY\n-----END PGP PRIVATE KEY BLOCK-----",
+    "xapp-1-" + "A0123-456-abcdef012345",
 ]
 
 
@@ -253,7 +255,9 @@ def test_obvious_secrets_are_masked(secret: str, around: str) -> None:
         ("DB_PASSWORD=correct7horse9battery", "correct7horse9battery"),
         ('"api_key": "0123456789abcdef0123"', "0123456789abcdef0123"),
         ("Authorization: Bearer abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz"),
+        ("Authorization: Basic dXNlcjpodW50ZXIyaHVudGVyMg==", "dXNlcjpodW50ZXIyaHVudGVyMg=="),
         ("postgresql://me:hunter2@db.example/prod", "hunter2"),
+        ("redis://:hunter2@cache:6379/0", "hunter2"),
     ],
 )
 def test_secrets_in_their_places_are_masked(text: str, secret: str) -> None:
@@ -266,6 +270,10 @@ def test_secrets_in_their_places_are_masked(text: str, secret: str) -> None:
         "The token count is 1200, the secret to speed is batching.",
         'password = os.environ["DB_PASSWORD"]',
         "token = get_access_token2(client)",
+        "const token = config.tokens.v2.access",
+        "api_key=process.env.API_KEY_2_PROD",
+        "http://[::1]:8080/a@b and see http://::@x",
+        "Basic understanding of authorization",
         "commit 479312039697f3a1b2c3d4e5f60718293a4b5c6d",
         "11111111-0000-4000-8000-000000000004",
         "https://example.com:8080/a@b and git@github.com:acme/app.git",

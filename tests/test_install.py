@@ -247,6 +247,14 @@ def test_hooks_of_a_user(home: Home) -> None:
     assert (home.home / ".claude" / "settings.json").exists()
 
 
+def test_a_file_that_is_locked_against_writing_stays_so(home: Home) -> None:
+    file = home.project / ".mcp.json"
+    file.write_text("{}")
+    file.chmod(0o444)
+    assert "read-only" in home.run("install", "claude-code", "--write", code=2).stderr
+    assert file.read_text() == "{}" and [*home.project.glob("*.bak")] == []
+
+
 def test_a_folder_that_can_not_be_written_says_so(home: Home) -> None:
     (home.project / ".cursor").write_text("a file")
     done = home.run("install", "cursor", code=3)
