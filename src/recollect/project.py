@@ -36,7 +36,10 @@ def namespace_of(folder: Path) -> str:
 
 def find_repository(folder: Path) -> Path | None:
     """The folder where git keeps what all worktrees of a repository share; None outside of one."""
+    home = Path.home()
     for each in (folder, *folder.parents):
+        if each == home and folder != home:  # whoever keeps a home in git has no single project there
+            return None
         marker = each / ".git"
         if marker.is_dir():
             return marker
