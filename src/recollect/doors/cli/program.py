@@ -94,9 +94,7 @@ class Program(Group):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if any(before == "hook" and "-" in after for before, after in pairwise(given)):
-                from recollect.doors.cli import hooks
-
-                hooks.complain(error)
+                _pass_over(error)
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -134,6 +132,10 @@ class Program(Group):
         """Run the command, and end as EXIT_CODES says."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            if ctx.invoked_subcommand == "hook":
+                _pass_over(error)
+            raise
         except RecollectError as error:
             _end(_code(error), str(error))
         except BrokenPipeError:
@@ -144,6 +146,12 @@ class Program(Group):
             _end(STORE, f"{where}{error.strerror or error}.")
         except (KeyboardInterrupt, click.Abort):
             _end(INTERRUPTED)
+
+
+def _pass_over(error: click.UsageError) -> None:
+    from recollect.doors.cli import hooks
+
+    hooks.complain(error)
 
 
 def _code(error: RecollectError) -> int:
