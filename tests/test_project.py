@@ -114,3 +114,17 @@ def test_a_home_that_is_a_repository_makes_one_project_of_nothing(
     assert namespace_of(tmp_path / "one") != namespace_of(tmp_path / "two")
     assert namespace_of(repository).startswith("shop-")
     assert namespace_of(tmp_path) == "example.org/me/dotfiles"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("url = git@example.org:team/my shop.git", "example.org/team/my shop"),
+        ('url = "https://example.org/team/shop" ; why', "example.org/team/shop"),
+        ("url=https://example.org/team/shop# why", "example.org/team/shop"),
+    ],
+)
+def test_a_remote_as_git_reads_it(tmp_path: Path, line: str, expected: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(f'[remote "origin"]\n\t{line}\n')
+    assert namespace_of(tmp_path) == expected

@@ -15,7 +15,7 @@ HERE = "."
 
 _SCP = re.compile(r"(?:[^@/]+@)?(?P<host>[^:/@\[\]]+):(?!//)(?P<path>.+)")
 _SECTION = re.compile(r'\[\s*remote\s+"(?P<name>[^"]*)"\s*\]', re.IGNORECASE)
-_URL = re.compile(r"\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
+_URL = re.compile(r"""\s*url\s*=\s*"?(?P<url>[^"#;]*[^"#;\s])""", re.IGNORECASE)
 
 
 def namespace_of(folder: Path) -> str:
