@@ -69,6 +69,7 @@ def path(tmp_path: Path) -> Path:
         },
         queued(1, "a task ended", commandMode="task-notification"),
         queued(1, "from another agent", origin={"kind": "peer"}),
+        queued(1, '<cross-session-message from="x">Done.</cross-session-message>'),
         queued(1, "from the machinery", isMeta=True),
         user(1, "a task ended", origin={"kind": "task-notification"}),
         user(1, "<ide_opened_file>The user opened a.py in the IDE.</ide_opened_file>"),

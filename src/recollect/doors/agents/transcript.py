@@ -26,7 +26,8 @@ _INJECTED = re.compile(
     r"<(system-reminder|memories|user-prompt-submit-hook|ide_opened_file|ide_selection)\b[^<>]{0,200}>"
 )
 _MACHINERY = re.compile(
-    r"<(command-(name|message|args)|local-command-\w+|bash-(input|stdout|stderr)|task-notification)>|<teammate-message\b"
+    r"<(command-(name|message|args)|local-command-\w+|bash-(input|stdout|stderr)|task-notification)>"
+    r"|<(teammate|cross-session)-message\b"
     r"|\[Request interrupted|Caveat: The messages below were generated"
 )
 _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
