@@ -18,7 +18,7 @@ from recollect.doors.agents.events import SECONDS
 from recollect.doors.agents.remembered import State
 from recollect.embed.hashing import HashingEmbedder
 
-from .hooked import QUESTION, TALK, Agent, assistant, until, user, uuid
+from .hooked import HOOK, QUESTION, TALK, Agent, assistant, until, user, uuid
 
 
 @pytest.fixture
@@ -259,3 +259,22 @@ def test_the_namespace_is_that_of_the_project(agent: Agent) -> None:
     agent.call("session-end", "--wait")
     with agent.memories() as memories:
         assert memories.namespaces() == {project.namespace_of(agent.project): 2}
+
+
+def test_the_doctor_tells_of_failures_of_late(agent: Agent) -> None:
+    def doctor() -> str:
+        command = [*HOOK, "doctor"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=agent.environment)
+        assert done.stdout == "all is well\n"
+        return done.stderr
+
+    with agent.memories() as memories:
+        memories.remember("The billing service uses PostgreSQL 17.2")
+    assert doctor() == ""
+    agent.run("user-prompt", input="garbage")
+    log = agent.home / ".local" / "state" / "recollect" / "log" / "hooks.log"
+    log.write_text(f"2020-01-01 10:00:00  user-prompt  long ago\n{log.read_text()}")
+    assert doctor() == "1 failure of hooks in the last week: recollect hook --log tells.\n"
+    log.unlink()
+    log.mkdir()
+    assert "can't be read" in doctor()

@@ -283,20 +283,3 @@ def test_streams_that_are_closed(known: Agent, closed: str) -> None:
     done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, env=known.environment)
     assert done.returncode == 0
     assert ("PostgreSQL" in done.stdout) == (closed == "2>&-")
-
-
-def test_the_doctor_tells_of_failures_of_late(known: Agent) -> None:
-    def doctor() -> str:
-        command = [*HOOK, "doctor"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=known.environment)
-        assert done.stdout == "all is well\n"
-        return done.stderr
-
-    assert doctor() == ""
-    known.run("user-prompt", input="garbage")
-    log = known.home / ".local" / "state" / "recollect" / "log" / "hooks.log"
-    log.write_text(f"2020-01-01 10:00:00  user-prompt  long ago\n{log.read_text()}")
-    assert doctor() == "1 failure of hooks in the last week: recollect hook --log tells.\n"
-    log.unlink()
-    log.mkdir()
-    assert "can't be read" in doctor()
