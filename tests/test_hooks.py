@@ -18,7 +18,7 @@ from recollect.doors.agents.events import SECONDS
 from recollect.doors.agents.remembered import State
 from recollect.embed.hashing import HashingEmbedder
 
-from .hooked import QUESTION, TALK, Agent, assistant, until, user, uuid
+from .hooked import HOOK, QUESTION, TALK, Agent, assistant, until, user, uuid
 
 
 @pytest.fixture
@@ -128,6 +128,31 @@ def test_a_resumed_session_is_open_until_it_ends_again(agent: Agent) -> None:
         assert session.memories == 3
 
 
+def test_a_session_begins_when_it_began_however_many_came_since(agent: Agent) -> None:
+    agent.transcript(*TALK)
+    agent.call("session-end", "--wait", reason="other")
+    with agent.memories() as memories:
+        began = memories.session("s1").started_at
+        for number in range(60):
+            memories.start_session(f"later-{number}")
+    agent.transcript(*TALK, user(70, "One more thing: rename the invoice table."))
+    agent.call("session-end", "--wait", reason="other")
+    with agent.memories() as memories:
+        assert memories.session("s1").started_at == began
+
+
+def test_a_session_stays_with_its_project_wherever_the_agent_goes(agent: Agent) -> None:
+    agent.environment["CLAUDE_PROJECT_DIR"] = str(agent.project)
+    elsewhere = agent.home / "elsewhere"
+    elsewhere.mkdir()
+    agent.transcript(*TALK)
+    agent.call("session-end", "--wait", cwd=str(elsewhere))
+    assert len(agent.kept()) == 2
+    assert "PostgreSQL" in agent.call("user-prompt", session="s2", prompt=QUESTION, cwd=str(elsewhere))
+    agent.environment["CLAUDE_PROJECT_DIR"] = str(agent.home / "gone")
+    assert "PostgreSQL" in agent.call("user-prompt", session="s3", prompt=QUESTION)
+
+
 def test_the_end_of_a_session_is_captured_by_a_process_of_its_own(agent: Agent) -> None:
     agent.transcript(*TALK)
     agent.call("session-end", reason="clear")
@@ -234,3 +259,22 @@ def test_the_namespace_is_that_of_the_project(agent: Agent) -> None:
     agent.call("session-end", "--wait")
     with agent.memories() as memories:
         assert memories.namespaces() == {project.namespace_of(agent.project): 2}
+
+
+def test_the_doctor_tells_of_failures_of_late(agent: Agent) -> None:
+    def doctor() -> str:
+        command = [*HOOK, "doctor"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=agent.environment)
+        assert done.stdout == "all is well\n"
+        return done.stderr
+
+    with agent.memories() as memories:
+        memories.remember("The billing service uses PostgreSQL 17.2")
+    assert doctor() == ""
+    agent.run("user-prompt", input="garbage")
+    log = agent.home / ".local" / "state" / "recollect" / "log" / "hooks.log"
+    log.write_text(f"2020-01-01 10:00:00  user-prompt  long ago\n{log.read_text()}")
+    assert doctor() == "1 failure of hooks in the last week: recollect hook --log tells.\n"
+    log.unlink()
+    log.mkdir()
+    assert "can't be read" in doctor()

@@ -165,10 +165,18 @@ def test_an_answer_that_nobody_takes(known: Agent) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["bogus"], ["user-prompt", "--new-option"], ["user-prompt", "--timeout", "x"], [], ["-n", ""]],
+    [
+        ["hook", "bogus"],
+        ["hook", "user-prompt", "--new-option"],
+        ["hook", "user-prompt", "--timeout", "x"],
+        ["hook"],
+        ["hook", "-n", ""],
+        ["--new-option", "hook", "user-prompt"],
+        ["-n", "", "hook", "session-end"],
+    ],
 )
 def test_a_command_line_of_another_version_stops_nobody(agent: Agent, arguments: list[str]) -> None:
-    command = [*HOOK, "hook", *arguments]
+    command = [*HOOK, *arguments]
     done = subprocess.run(command, input="{}", capture_output=True, text=True, env=agent.environment)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("Error: ")
@@ -251,3 +259,27 @@ def test_the_log_does_not_grow_for_ever(agent: Agent) -> None:
     agent.run("user-prompt", input="garbage")
     assert len(log.read_text().splitlines()) == 2
     assert "old" in agent.log()
+
+
+def test_what_others_print_does_not_spoil_the_answer(agent: Agent) -> None:
+    code = """
+import os
+from recollect.doors.agents.deadline import Deadline
+with Deadline("user-prompt", 60) as deadline:
+    print("a model says hello", flush=True)
+    os.write(1, b"and so does a library")
+    deadline.say("{}")
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=agent.environment)
+    assert done.stdout == "{}\n" and "hello" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no sh")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(known: Agent, closed: str) -> None:
+    command = ["sh", "-c", f'"$@" {closed}', "sh", *PROMPT]
+    given = known.payload(prompt=QUESTION)
+    done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, env=known.environment)
+    assert done.returncode == 0
+    assert ("PostgreSQL" in done.stdout) == (closed == "2>&-")

@@ -122,6 +122,13 @@ def test_claude_code_is_asked_to_add_a_users_server_itself(home: Home) -> None:
     assert "claude mcp add" in home.run("install", "claude-code", "--scope", "user").stdout
 
 
+@pytest.mark.parametrize("agent", CLIENTS)
+def test_what_to_do_next_is_true_in_the_scope_of_a_user(home: Home, agent: str) -> None:
+    told = home.run("install", agent, "--scope", "user").stderr
+    assert CLIENTS[agent].project not in told and "this folder" not in told
+    assert ("--scope user --hooks" in told) == (agent == "claude-code")
+
+
 def test_a_file_that_is_there_is_only_shown_until_write_is_said(home: Home) -> None:
     file = home.project / ".mcp.json"
     text = '{\n  // ours\n  "mcpServers": {\n    "other": {"command": "x"}\n  }\n}\n'
@@ -245,6 +252,14 @@ def test_one_file_that_is_there_keeps_the_other_from_being_written(home: Home) -
 def test_hooks_of_a_user(home: Home) -> None:
     home.install("claude-code", "--hooks", "--scope", "user")
     assert (home.home / ".claude" / "settings.json").exists()
+
+
+def test_a_file_that_is_locked_against_writing_stays_so(home: Home) -> None:
+    file = home.project / ".mcp.json"
+    file.write_text("{}")
+    file.chmod(0o444)
+    assert "read-only" in home.run("install", "claude-code", "--write", code=2).stderr
+    assert file.read_text() == "{}" and [*home.project.glob("*.bak")] == []
 
 
 def test_a_folder_that_can_not_be_written_says_so(home: Home) -> None:

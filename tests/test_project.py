@@ -101,3 +101,30 @@ def test_a_dot_means_the_project_of_the_working_folder(
     monkeypatch.chdir(repository / "src")
     with recollect.open(":memory:", namespace=".", embedder="none") as memories:
         assert memories.namespace == namespace_of(repository)
+
+
+def test_a_home_that_is_a_repository_makes_one_project_of_nothing(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "remote", "add", "origin", "git@example.org:me/dotfiles.git")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    assert namespace_of(tmp_path / "one") != namespace_of(tmp_path / "two")
+    assert namespace_of(repository).startswith("shop-")
+    assert namespace_of(tmp_path) == "example.org/me/dotfiles"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("url = git@example.org:team/my shop.git", "example.org/team/my shop"),
+        ('url = "https://example.org/team/shop" ; why', "example.org/team/shop"),
+        ("url=https://example.org/team/shop# why", "example.org/team/shop"),
+    ],
+)
+def test_a_remote_as_git_reads_it(tmp_path: Path, line: str, expected: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(f'[remote "origin"]\n\t{line}\n')
+    assert namespace_of(tmp_path) == expected

@@ -15,7 +15,7 @@ HERE = "."
 
 _SCP = re.compile(r"(?:[^@/]+@)?(?P<host>[^:/@\[\]]+):(?!//)(?P<path>.+)")
 _SECTION = re.compile(r'\[\s*remote\s+"(?P<name>[^"]*)"\s*\]', re.IGNORECASE)
-_URL = re.compile(r"\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
+_URL = re.compile(r"""\s*url\s*=\s*"?(?P<url>[^"#;]*[^"#;\s])""", re.IGNORECASE)
 
 
 def namespace_of(folder: Path) -> str:
@@ -36,7 +36,10 @@ def namespace_of(folder: Path) -> str:
 
 def find_repository(folder: Path) -> Path | None:
     """The folder where git keeps what all worktrees of a repository share; None outside of one."""
+    home = Path.home()
     for each in (folder, *folder.parents):
+        if each == home and folder != home:  # whoever keeps a home in git has no single project there
+            return None
         marker = each / ".git"
         if marker.is_dir():
             return marker

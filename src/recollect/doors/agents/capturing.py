@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from recollect.doors.agents import lock, places, remembered
 from recollect.doors.agents.transcript import Transcript, Turn
-from recollect.errors import InvalidInput, NoSuchMemory, RecollectError, StoreBusy
+from recollect.errors import InvalidInput, NoSuchMemory, NoSuchSession, RecollectError, StoreBusy
 
 if TYPE_CHECKING:
     from recollect.memories import Memories
@@ -147,7 +147,9 @@ def _keep(memories: Memories, note: Note, transcript: Transcript) -> int:
     first = next(turns, None)
     if first is None:
         return 0
-    if not any(each.id == note.session for each in memories.sessions(limit=50)):
+    try:
+        memories.session(note.session)
+    except NoSuchSession:
         memories.start_session(note.session, agent=AGENT, started_at=first.said_at)
 
     def drafts() -> Iterator[Draft]:

@@ -44,7 +44,7 @@ CLIENTS = {
             ".mcp.json",
             None,
             "project",
-            "Start claude in this folder, allow the server when it asks, and look at it with /mcp.",
+            "Start claude, allow the server when it asks, and look at it with /mcp.",
         ),
         Client(
             "cursor",
@@ -72,7 +72,7 @@ CLIENTS = {
             ".gemini/settings.json",
             ".gemini/settings.json",
             "project",
-            "Start gemini in this folder, and look at it with /mcp.",
+            "Start gemini, and look at it with /mcp.",
         ),
         Client(
             "vscode",
@@ -81,7 +81,7 @@ CLIENTS = {
             ".vscode/mcp.json",
             "mcp.json",
             "project",
-            "Open .vscode/mcp.json in VS Code and press Start above the server, or run MCP: List Servers.",
+            "In VS Code, run MCP: List Servers, and start it there.",
             extra={"type": "stdio", "cwd": "${workspaceFolder}"},
         ),
     )

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from types import TracebackType
 from typing import NoReturn, Self
 
@@ -25,8 +26,12 @@ class Deadline:
         self.doing = "starting"
         self._speaking = threading.Lock()
         self._over = threading.Event()
+        self._answer = 1
 
     def __enter__(self) -> Self:
+        with suppress(OSError):  # a stream that is closed
+            self._answer = os.dup(1)
+            os.dup2(2, 1)  # what a model or a library prints must not stand before the answer
         threading.Thread(target=self._watch, name="recollect-deadline", daemon=True).start()
         return self
 
@@ -48,7 +53,7 @@ class Deadline:
         with self._speaking:
             data = f"{text}\n".encode("ascii", "backslashreplace")
             while data:
-                data = data[os.write(1, data) :]
+                data = data[os.write(self._answer, data) :]
 
     def note(self, message: str) -> None:
         """Write down what went wrong; where that is impossible, say it on standard error."""

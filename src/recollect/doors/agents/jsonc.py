@@ -88,9 +88,7 @@ def put(text: str, path: Path, value: Any) -> str:
     for depth, step in enumerate(path):
         _need(node, step, text)
         if step not in node.parts:
-            for missing in reversed(path[depth + 1 :]):
-                value = {missing: value}
-            return _insert(text, node, f"{json.dumps(step, ensure_ascii=False)}: ", value)
+            return _insert(text, node, f"{dumped(step)}: ", _nested(path[depth + 1 :], value))
         node = node.parts[step].node
     return text[: node.start] + _rendered(text, value, _indent_at(text, node.start)) + text[node.end :]
 
@@ -149,7 +147,7 @@ def _insert(text: str, holder: Node, key: str, value: Any) -> str:
     separator, trailing = ("," if comma is None else ""), ("" if comma is None else ",")
     place = _line_end(text, after, holder.end - 1)
     if place is None:
-        made = f"{separator} {key}{json.dumps(value, ensure_ascii=False)}{trailing}"
+        made = f"{separator} {key}{dumped(value)}{trailing}"
         return text[:after] + made + text[after:]
     indent = _indent_at(text, last.start)
     made = f"{_newline(text)}{indent}{key}{_rendered(text, value, indent)}{trailing}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+_PRIVATE = "[A-Z ]*PRIVATE KEY[A-Z ]*-----"
 _TOKENS = {
-    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    "private key": rf"-----BEGIN {_PRIVATE}.*?(?:-----END {_PRIVATE}|\Z)",
     "AWS key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
     "GitHub token": r"\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
     "GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}",
-    "Slack token": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+    "Slack token": r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}",
     "Google key": r"\bAIza[A-Za-z0-9_-]{35}",
     "API key": r"\b(?:sk|pk|rk)[-_](?:[a-z]{1,20}[-_]){0,4}(?=[A-Za-z0-9_-]{0,200}\d)[A-Za-z0-9_-]{20,}",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
@@ -20,11 +21,15 @@ _TOKENS = {
 _TOKEN = re.compile("|".join(f"(?P<t{i}>{each})" for i, each in enumerate(_TOKENS.values())), re.DOTALL)
 _NAMES = [*_TOKENS]
 _IN_URL = re.compile(
-    r"(?P<before>\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{1,100}:)(?P<secret>[^\s@/]{3,200})(?=@)"
+    r"(?P<before>\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)(?P<secret>[^\s@/]{3,200})(?=@)"
 )
-_BEARER = re.compile(r"(?P<before>\bBearer\s+)(?P<secret>[A-Za-z0-9._~+/=-]{20,})", re.IGNORECASE)
+_AUTHORISED = re.compile(
+    r"""(?P<before>\b(?:Bearer|Authorization["']?\s*:\s*["']?Basic)\s+)(?P<secret>[A-Za-z0-9._~+/=-]{20,})""",
+    re.IGNORECASE,
+)
 _ASSIGNED = re.compile(
     r"""(?P<before>(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)["']?\s*[:=]\s*["']?)"""
+    r"""(?!(?:process\.env|os\.environ|import\.meta|config|settings|self|this|env)\.)"""
     r"""(?P<secret>(?=[^\s"']{0,200}\d)(?=[^\s"']{0,200}[A-Za-z])[A-Za-z0-9+/_=.~!@#$%^&*-]{12,})(?![\w(\[])""",
     re.IGNORECASE,
 )
@@ -42,5 +47,5 @@ def masked(text: str) -> str:
     """
     text = _TOKEN.sub(lambda match: f"[masked: {_NAMES[int((match.lastgroup or 't0')[1:])]}]", text)
     text = _IN_URL.sub(r"\g<before>[masked: password]", text)
-    text = _BEARER.sub(r"\g<before>[masked: token]", text)
+    text = _AUTHORISED.sub(r"\g<before>[masked: token]", text)
     return _ASSIGNED.sub(r"\g<before>[masked: secret]", text)

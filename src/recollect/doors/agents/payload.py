@@ -56,7 +56,10 @@ def parse(given: bytes) -> Payload:
 
 
 def folder(given: Payload) -> Path:
-    """The folder that the session is in."""
+    """The folder that the session belongs to: where it was begun, not where the agent has gone since."""
+    begun_in = os.environ.get("CLAUDE_PROJECT_DIR")
+    if begun_in and Path(begun_in).is_dir():
+        return Path(begun_in)
     path = Path(given.cwd) if given.cwd else Path.cwd()
     if not path.is_dir():
         raise InvalidInput(f"The folder {given.cwd!r} is not there.")

@@ -39,7 +39,11 @@ def log(event: str, message: str) -> None:
         path.replace(path.with_suffix(".1.log"))
     line = " ".join(message.split())[:4_000]
     with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(f"{datetime.now(UTC).isoformat(' ', 'seconds')[:19]}  {event}  {line}\n")
+        file.write(f"{_stamp(datetime.now(UTC))}  {event}  {line}\n")
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def read_log() -> list[str]:
@@ -50,6 +54,12 @@ def read_log() -> list[str]:
         if each.exists():
             lines += each.read_text("utf-8", "replace").splitlines()
     return lines
+
+
+def failures_since(moment: datetime) -> int:
+    """How many lines the log got since then."""
+    start = _stamp(moment)
+    return sum(line[: len(start)] >= start for line in read_log())
 
 
 def write_private(path: Path, text: str) -> None:

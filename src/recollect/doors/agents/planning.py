@@ -190,6 +190,10 @@ def write(plan: Plan, now: datetime) -> Path | None:
     target = plan.path.resolve()
     if read(target) != plan.before:
         raise InvalidInput(f"{plan.path} was changed meanwhile: nothing was written. Try again.")
+    if plan.before is not None and not target.stat().st_mode & 0o222:
+        raise InvalidInput(
+            f"{plan.path} is read-only: nothing was changed. `--print` shows what belongs there."
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     if plan.after is None:
         target.unlink()

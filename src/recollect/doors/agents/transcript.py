@@ -22,10 +22,13 @@ LONGEST_TURN = 6_000
 NARRATION = 120
 """What an assistant says in so few characters before it calls a tool is not worth keeping."""
 
-_INJECTED = re.compile(r"<(system-reminder|memories|user-prompt-submit-hook)\b[^<>]{0,200}>")
+_INJECTED = re.compile(
+    r"<(system-reminder|memories|user-prompt-submit-hook|ide_opened_file|ide_selection)\b[^<>]{0,200}>"
+)
 _MACHINERY = re.compile(
     r"<(command-(name|message|args)|local-command-\w+|bash-(input|stdout|stderr)|task-notification)>"
-    r"|\[Request interrupted|Caveat:"
+    r"|<(teammate|cross-session)-message\b"
+    r"|\[Request interrupted|Caveat: The messages below were generated"
 )
 _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
@@ -96,17 +99,16 @@ class Transcript:
 
 def _turn(record: dict[str, Any]) -> Turn | None:
     """What a line says; a turn without text for a tool call, None for everything else."""
+    record = _unqueued(record)
     message = record.get("message")
     speaker = record.get("type")
-    if speaker not in ("user", "assistant") or not isinstance(message, dict):
-        return None
-    if any(record.get(name) for name in _NOT_SAID):
+    if speaker not in ("user", "assistant") or not isinstance(message, dict) or not _is_said(record, message):
         return None
     blocks = message.get("content")
     if isinstance(blocks, str):
         blocks = [{"type": "text", "text": blocks}]
     blocks = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    kinds = {block.get("type") for block in blocks}
+    kinds = [block.get("type") for block in blocks]
     if "tool_result" in kinds:
         return None
     texts = [said(block["text"]) for block in blocks if isinstance(block.get("text"), str)]
@@ -123,6 +125,25 @@ def _turn(record: dict[str, Any]) -> Turn | None:
         name if isinstance(name, str) and speaker == "assistant" else None,
         "tool_use" in kinds,
     )
+
+
+def _unqueued(record: dict[str, Any]) -> dict[str, Any]:
+    """What somebody typed while the agent was at work, as the line it would have been otherwise."""
+    queued = record.get("attachment")
+    if record.get("type") != "attachment" or not isinstance(queued, dict):
+        return record
+    if queued.get("type") != "queued_command" or queued.get("commandMode", "prompt") != "prompt":
+        return record
+    passed_on = {name: queued.get(name) for name in ("origin", "isMeta")}
+    return {**record, **passed_on, "type": "user", "message": {"content": queued.get("prompt")}}
+
+
+def _is_said(record: dict[str, Any], message: dict[str, Any]) -> bool:
+    """Whether a person or the model said it, and not the program around them."""
+    origin = record.get("origin")
+    is_passed_on = isinstance(origin, dict) and origin.get("kind", "human") != "human"
+    is_made_up = message.get("model") == "<synthetic>"
+    return not (is_passed_on or is_made_up or any(record.get(name) for name in _NOT_SAID))
 
 
 def said(text: str) -> str:

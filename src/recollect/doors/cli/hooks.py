@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from recollect.doors.cli import render
-from recollect.doors.cli.door import Command, Door, Group, pass_door
+from recollect.doors.cli.door import Door, command, group
 
 if TYPE_CHECKING:
     from recollect.doors.agents.events import Given
 
 
-def _complain(error: click.UsageError) -> None:
+def complain(error: click.UsageError) -> NoReturn:
     """A wrong command line must not stop an agent: 2 would tell Claude Code to refuse the prompt."""
     from recollect.doors.agents import places
 
@@ -25,40 +25,6 @@ def _complain(error: click.UsageError) -> None:
     raise click.exceptions.Exit(0)
 
 
-class HookCommand(Command):
-    """A command that ends with 0 however it was called."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the command line; a wrong one is written down."""
-        try:
-            return super().make_context(*arguments, **options)
-        except click.UsageError as error:
-            _complain(error)
-            raise
-
-
-class HookGroup(Group):
-    """The same, for the name of the event."""
-
-    command_class = HookCommand
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the command line; a wrong one is written down."""
-        try:
-            return super().make_context(*arguments, **options)
-        except click.UsageError as error:
-            _complain(error)
-            raise
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the event's command."""
-        try:
-            return super().invoke(ctx)
-        except click.UsageError as error:
-            _complain(error)
-            raise
-
-
 TIMEOUT = click.option(
     "--timeout",
     type=click.FloatRange(min=0.05, max=600),
@@ -68,9 +34,8 @@ TIMEOUT = click.option(
 WAIT = click.option("--wait", is_flag=True, help="Capture now, instead of in a process of its own.")
 
 
-@click.group(cls=HookGroup, invoke_without_command=True)
+@group
 @click.option("--log", "log", is_flag=True, help="Show what the hooks could not do, and what still waits.")
-@pass_door
 def hook(door: Door, log: bool) -> None:
     """What Claude Code's hooks call; they read its JSON on standard input.
 
@@ -83,8 +48,6 @@ def hook(door: Door, log: bool) -> None:
       recollect hook --log
       echo '{"cwd": "/home/me/app", "prompt": "which database?"}' | recollect hook user-prompt
     """
-    if click.get_current_context().invoked_subcommand is not None:
-        return
     if not log:
         raise click.UsageError("Say which event: session-start, user-prompt, pre-compact or session-end.")
     from recollect.doors.agents import capturing, places
@@ -103,9 +66,8 @@ def _given(door: Door) -> Given:
     return Given(in_full(door.store), door.namespace, door.embedder, door.quick)
 
 
-@hook.command("session-start", cls=HookCommand)
+@command(hook, "session-start")
 @TIMEOUT
-@pass_door
 def session_start(door: Door, timeout: float | None) -> None:
     """Tell a session what is known about its project: late and important memories, the last sessions.
 
@@ -120,9 +82,8 @@ def session_start(door: Door, timeout: float | None) -> None:
         events.session_start(_given(door), deadline)
 
 
-@hook.command("user-prompt", cls=HookCommand)
+@command(hook, "user-prompt")
 @TIMEOUT
-@pass_door
 def user_prompt(door: Door, timeout: float | None) -> None:
     """Tell a session what is remembered about the prompt, if an answer seems to be there.
 
@@ -137,10 +98,9 @@ def user_prompt(door: Door, timeout: float | None) -> None:
         events.user_prompt(_given(door), deadline)
 
 
-@hook.command("pre-compact", cls=HookCommand)
+@command(hook, "pre-compact")
 @TIMEOUT
 @WAIT
-@pass_door
 def pre_compact(door: Door, timeout: float | None, wait: bool) -> None:
     """Capture what was said so far, before it is compacted; what is kept already is not kept twice.
 
@@ -152,10 +112,9 @@ def pre_compact(door: Door, timeout: float | None, wait: bool) -> None:
     _capture(door, "pre-compact", timeout, wait, ended=False)
 
 
-@hook.command("session-end", cls=HookCommand)
+@command(hook, "session-end")
 @TIMEOUT
 @WAIT
-@pass_door
 def session_end(door: Door, timeout: float | None, wait: bool) -> None:
     """Capture what was said as an episodic session, and end it.
 
@@ -176,9 +135,8 @@ def _capture(door: Door, event: str, timeout: float | None, wait: bool, *, ended
         events.capture_later(_given(door), deadline, ended=ended, wait=wait)
 
 
-@hook.command("capture", cls=HookCommand)
+@command(hook, "capture")
 @TIMEOUT
-@pass_door
 def capture(door: Door, timeout: float | None) -> None:
     """Capture the transcripts that wait; the hooks start this in a process of its own.
 

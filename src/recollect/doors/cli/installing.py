@@ -130,6 +130,7 @@ def _next(wanted: Wanted, waiting: bool, *, changed: bool) -> Iterator[str]:
     else:
         yield wanted.client.next_step
         if wanted.client.name == "claude-code" and not wanted.hooks:
-            yield "To recall and capture by themselves: recollect install claude-code --hooks"
+            scope = "--scope user " if wanted.scope == "user" else ""
+            yield f"To recall and capture by themselves: recollect install claude-code {scope}--hooks"
         elif wanted.hooks:
             yield "What the hooks could not do is told by: recollect hook --log"

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -85,6 +86,18 @@ EXIT_CODES = {
 class Program(Group):
     """The commands, listed without importing them; errors become one sentence and an exit code."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the command line; a wrong one of a hook is written down, and does not stop the agent."""
+        given = [*args]
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if any(before == "hook" and "-" in after for before, after in pairwise(given)):
+                _pass_over(error)
+            raise
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, in the order of the help."""
         return list(_MODULE_OF)
@@ -120,6 +133,10 @@ class Program(Group):
         """Run the command, and end as EXIT_CODES says."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            if ctx.invoked_subcommand == "hook":
+                _pass_over(error)
+            raise
         except RecollectError as error:
             _end(_code(error), str(error))
         except BrokenPipeError:
@@ -130,6 +147,12 @@ class Program(Group):
             _end(STORE, f"{where}{error.strerror or error}.")
         except (KeyboardInterrupt, click.Abort):
             _end(INTERRUPTED)
+
+
+def _pass_over(error: click.UsageError) -> None:
+    from recollect.doors.cli import hooks
+
+    hooks.complain(error)
 
 
 def _code(error: RecollectError) -> int:

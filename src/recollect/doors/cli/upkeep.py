@@ -63,6 +63,8 @@ def _weights(tuned: Tuned | None) -> str:
 def doctor(door: Door, rebuild: bool) -> None:
     """Check that rows, keyword index, vectors and links agree; exit code 1 if not.
 
+    Hooks that failed in the last week are mentioned on standard error.
+
     \b
     Example:
       recollect doctor
@@ -73,8 +75,23 @@ def doctor(door: Door, rebuild: bool) -> None:
     door.answer(findings, (render.one_line(each.message) for each in findings) if findings else "all is well")
     if any(each.mendable for each in findings) and not rebuild:
         door.note("recollect doctor --rebuild mends this.")
+    door.note(*_failed_hooks())
     if findings:
         raise click.exceptions.Exit(1)
+
+
+def _failed_hooks() -> Iterator[str]:
+    from datetime import UTC, datetime, timedelta
+
+    from recollect.doors.agents import places
+
+    try:
+        number = places.failures_since(datetime.now(UTC) - timedelta(days=7))
+    except OSError as error:
+        yield f"The log of the hooks can't be read ({error.strerror})."
+    else:
+        if number:
+            yield f"{render.count(number, 'failure')} of hooks in the last week: recollect hook --log tells."
 
 
 @command()
