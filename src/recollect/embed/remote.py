@@ -181,8 +181,9 @@ class Remote(Provided):
 
         try:
             vectors = self._read(json.loads(body))
-            rows = np.asarray(vectors, np.float32)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            with np.errstate(over="ignore"):  # what becomes infinite is refused as such
+                rows = np.asarray(vectors, np.float32)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise EmbedderFailed(f"{self._where} gave an answer that can't be read as vectors") from error
         if len(vectors) != wanted:
             raise EmbedderFailed(f"{self._where} gave {len(vectors)} vectors for {wanted} texts")
@@ -198,6 +199,12 @@ class Remote(Provided):
 
     def _connect(self) -> httpx.Client:
         library = _library("httpx", self.name)
+        try:
+            return self._connected(library)
+        except (library.InvalidURL, ImportError, ValueError, OSError) as error:
+            raise EmbedderUnavailable(f"{self._where} can't be asked: {self._masked(str(error))}") from error
+
+    def _connected(self, library: Any) -> httpx.Client:
         key = self._access.key
         url = library.URL(self._access.base_url)
         options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key.reveal()}"} if key else {}}
