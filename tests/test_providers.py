@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from recollect.embed.remote import Remote, _parts
 from recollect.embed.settings import Access, EmbedderSettings, Named, Secret
 from recollect.errors import ConfigError, EmbedderFailed, EmbedderMissing, EmbedderUnavailable
 
-from .providers import UNLISTED, Fault, Provider, unused_port
+from .providers import UNLISTED, Fault, Provider, Request, unused_port
 
 KEY = "sk-test-1234567890abcdef"
 TEXTS = ["The cache is warm", "Ports and walruses", "Grüße an alle"]
@@ -186,6 +187,23 @@ class TestDimensions:
         with pytest.raises(EmbedderFailed, match="96 numbers, not of 50"):
             find("ollama:own-model@50").embed(["a text"])
 
+    @pytest.mark.parametrize("status", [400, 422])
+    @pytest.mark.parametrize("name", ["openai:text-embedding-3-small@512", "ollama:nomic-embed-text@256"])
+    def test_a_server_that_refuses_the_parameter(
+        self, find: Find, provider: Provider, name: str, status: int
+    ) -> None:
+        real = provider.answer
+
+        def strict(request: Request) -> tuple[int, Any]:
+            told = {"error": {"message": "Unexpected field: dimensions"}}
+            return (status, told) if "dimensions" in request.body else real(request)
+
+        provider.answer = strict  # type: ignore[method-assign]
+        embedder = find(name)
+        assert embedder.embed(TEXTS[:2]).shape == (2, embedder.dimensions)
+        assert embedder.embed_query(TEXTS[0]).shape == (embedder.dimensions,)
+        assert len(provider.asked) == 3, "it is not asked for them again"
+
     @pytest.mark.parametrize("name", ["openai:text-embedding-ada-002@512", "ollama:nomic-embed-text@9999"])
     def test_dimensions_that_a_model_does_not_have(self, name: str) -> None:
         with pytest.raises(ConfigError, match="dimensions"):
@@ -303,6 +321,14 @@ class TestFaults:
         with pytest.raises(EmbedderUnavailable, match="did not answer in time; it is asked again in"):
             embedder.embed_soon(["text"])
 
+    def test_nor_longer_when_many_requests_are_needed(self, find: Find, provider: Provider) -> None:
+        """All of them share the time of one who waits; here each would take half of it."""
+        provider.before = lambda request: time.sleep(0.5)
+        name = "openai:text-embedding-3-small"
+        with pytest.raises(EmbedderUnavailable, match="did not answer in time"):
+            find(name, named=Named.parse(name), timeout=1.0, batch=1).embed_soon(["text"] * 8)
+        assert len(provider.asked) < 8
+
     @pytest.mark.parametrize(
         ("fault", "sentence"),
         [
@@ -357,6 +383,12 @@ class TestFaults:
         ):
             find("openai:text-embedding-3-small").embed(["text"])
 
+    @pytest.mark.parametrize("path", ["/v1", "/old"])
+    def test_an_ollama_that_does_not_know_the_path(self, find: Find, provider: Provider, path: str) -> None:
+        with pytest.raises(EmbedderUnavailable, match=r"answered 404: .*update Ollama.*base_url") as caught:
+            find("ollama:nomic-embed-text", url=provider.url + path).embed(["text"])
+        assert "pull" not in str(caught.value)
+
     def test_a_key_never_appears(
         self, find: Find, provider: Provider, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -388,6 +420,19 @@ class TestFaults:
         with pytest.raises(EmbedderUnavailable, match="needs a key: set OPENAI_API_KEY"):
             find_embedder("openai:text-embedding-3-small", settings).embed(["text"])
 
+    @pytest.mark.parametrize("user", ["me:secret", "secret", "me:se%40cret"])
+    def test_a_password_in_an_address_is_sent_and_never_logged(
+        self, find: Find, provider: Provider, caplog: pytest.LogCaptureFixture, user: str
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+        url = provider.url.replace("//", f"//{user}@")
+        find("ollama:nomic-embed-text", url=url).embed(["text"])
+        assert provider.asked[-1].headers["authorization"].startswith("Basic ")
+        provider.always = Fault(404)
+        with pytest.raises(EmbedderUnavailable) as caught:
+            find("ollama:nomic-embed-text", url=url).embed(["text"])
+        assert "cret" not in caplog.text + str(caught.value)
+
     def test_an_address_is_shown_without_its_password(self, find: Find) -> None:
         url = f"http://me:secret@127.0.0.1:{unused_port()}"
         with pytest.raises(EmbedderUnavailable) as caught:
@@ -415,15 +460,26 @@ class TestPause:
 
     def test_patient_work_is_not_held_up_by_a_recall_that_gave_up(self) -> None:
         pause = Pause()
-        pause.begin("slow", refused=False)
+        pause.begin("slow", for_all=False)
         pause.check(soon=False)
         with pytest.raises(EmbedderUnavailable, match=r"slow; it is asked again in 1\d s"):
             pause.check(soon=True)
-        pause.begin("nobody listens", refused=True)
+        pause.begin("nobody listens", for_all=True)
         with pytest.raises(EmbedderUnavailable):
             pause.check(soon=False)
         pause.end()
         pause.check(soon=True)
+
+    def test_patient_work_that_gave_up_does_not_begin_anew_with_the_next_batch(
+        self, find: Find, provider: Provider
+    ) -> None:
+        """Else a thousand documents would each wait for minutes."""
+        provider.always = Fault(429, headers={"Retry-After": "3600"})
+        embedder = find("ollama:nomic-embed-text")
+        for _ in range(3):
+            with pytest.raises(EmbedderUnavailable):
+                embedder.embed(["text"])
+        assert len(provider.asked) == 1
 
 
 class TestProxies:
@@ -507,3 +563,34 @@ def test_secrets_are_not_shown() -> None:
     for shown in (repr(access), str(access), repr(settings), f"{replace(settings)}"):
         assert KEY not in shown
         assert "***" in shown
+
+
+def test_no_attempt_is_told_of_where_answers_are_printed(provider: Provider, tmp_path: Path) -> None:
+    """stamina tells structlog where that is installed, which prints unless it was told what to do."""
+    provider.always = Fault(500)
+    (tmp_path / "structlog.py").write_text("""
+class Logger:
+    def warning(self, *told, **more):
+        print("a line among the answers")
+
+def get_logger(*names):
+    return Logger()
+
+def is_configured():
+    return False
+""")
+    code = """
+import recollect
+with recollect.open("memory.db", embedder="ollama:nomic-embed-text") as memories:
+    memories.remember("a text")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"OLLAMA_HOST": provider.url, "XDG_CACHE_HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(provider.asked) == 3
+    assert (done.stdout, done.stderr) == ("", "")

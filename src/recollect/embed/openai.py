@@ -29,8 +29,7 @@ class OpenAIEmbedder(Remote):
         return super()._vectors(texts, soon=soon)
 
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
-        return body | ({"dimensions": self._wanted} if self._wanted else {})
+        return {"model": self.model, "input": list(texts)}
 
     def _read(self, answer: Any) -> list[list[float]]:
         """In the order of `index`, which need not be the order of the list."""
@@ -41,7 +40,7 @@ class OpenAIEmbedder(Remote):
         vectors = dict(zip(places, (item["embedding"] for item in data), strict=True))
         return [vectors[place] for place in range(len(data))]
 
-    def _advice(self, status: int) -> str:
+    def _advice(self, status: int, told: str) -> str:
         if status in (401, 403):
             named = self._access.key_from or "api_key_env"
             return f"it refuses the key in {named}" if self._access.key else f"it wants a key: set {named}"
