@@ -47,6 +47,17 @@ def by_meaning(memories: Memories, text: str) -> list[str]:
     return [hit.memory.content for hit in memories.recall(text, mode="semantic") if hit.why.semantic]
 
 
+def make_picky(provider: Provider) -> None:
+    """It refuses some texts, whatever they are sent with."""
+    real = provider.answer
+
+    def picky(request: Any) -> tuple[int, Any]:
+        refused = any("poison" in text for text in request.texts)
+        return (400, {"error": "bad input"}) if refused else real(request)
+
+    provider.answer = picky  # type: ignore[method-assign]
+
+
 class TestWhenItIsWell:
     @pytest.mark.parametrize("name", [NOMIC, "openai:text-embedding-3-small@256", "ollama:unlisted-model"])
     def test_what_was_written_is_found_and_the_model_is_found_again(
@@ -268,16 +279,22 @@ class TestWhenItIsDown:
         assert not memories.remember(FACTS[0]).embedded
         assert memories.recall("walrus")
 
+    @pytest.mark.parametrize("number", [1, 5])
+    def test_texts_that_it_refuses_do_not_keep_a_new_model_from_being_used(
+        self, open_memories: OpenMemories, provider: Provider, number: int
+    ) -> None:
+        open_memories(embedder="hash:64").remember_many([f"this is poison {n}" for n in range(number)])
+        make_picky(provider)
+        changed = open_memories(embedder=NOMIC)
+        changed.remember(FACTS[0])
+        assert changed.reembed() == number
+        assert by_meaning(changed, "the walrus mascot") == [FACTS[0]]
+        assert changed.stats().embedder == NOMIC
+
     def test_one_text_that_it_refuses_does_not_hold_up_the_others(
         self, open_memories: OpenMemories, provider: Provider
     ) -> None:
-        real = provider.answer
-
-        def picky(request: Any) -> tuple[int, Any]:
-            refused = any("poison" in text for text in request.texts)
-            return (400, {"error": "bad input"}) if refused else real(request)
-
-        provider.answer = picky  # type: ignore[method-assign]
+        make_picky(provider)
         memories = open_memories(embedder=NOMIC)
         memories.remember_many([*FACTS, "this is poison", *(f"Note {n}" for n in range(30))])
         stats = memories.stats()

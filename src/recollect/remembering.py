@@ -111,7 +111,7 @@ def embed_pending(
         after = page[-1].key
         for batch in _batches(sorted(page, key=lambda item: len(item.text)), VECTORS_AT_ONCE):
             vectors = _vectors(meaning, writer, batch)
-            if not vectors:
+            if vectors is None:
                 return Embedded(store.count_pending(namespace, generation), complete=False)
             store.set_vectors(namespace, generation, vectors, now)
             done += len(vectors)
@@ -121,24 +121,38 @@ def embed_pending(
     return Embedded(failed, complete=True)  # what others wrote meanwhile is theirs to embed
 
 
-def _vectors(meaning: Meaning, writer: Writer, batch: Sequence[Pending]) -> list[tuple[Pending, Vector]]:
-    """A batch's vectors. One text that can't be embedded must not hold up the others; none: it is down."""
+def _vectors(
+    meaning: Meaning, writer: Writer, batch: Sequence[Pending]
+) -> list[tuple[Pending, Vector]] | None:
+    """A batch's vectors. Texts that can't be embedded must not hold up the others; None: it is down."""
     vectors: list[tuple[Pending, Vector]] = []
     try:
         together = meaning.embed(writer, [item.text for item in batch])
         return list(zip(batch, together, strict=True))
     except EmbedderError as error:
         trouble = error
-    for number, item in enumerate(batch, 1):
-        if isinstance(trouble, _NO_TEXT_S_FAULT) or (number > _GIVE_UP and not vectors):
+    for number, item in enumerate(batch):
+        if isinstance(trouble, _NO_TEXT_S_FAULT):
+            break
+        if number == _GIVE_UP and not vectors and not _is_well(meaning, writer):
             break
         try:
             vectors.append((item, meaning.embed(writer, [item.text])[0]))
         except EmbedderError as error:
             trouble = error
-    if not vectors:
-        _log.warning("No vectors for now: %s", trouble)
-    return vectors
+    if vectors or (not isinstance(trouble, _NO_TEXT_S_FAULT) and _is_well(meaning, writer)):
+        return vectors
+    _log.warning("No vectors for now: %s", trouble)
+    return None
+
+
+def _is_well(meaning: Meaning, writer: Writer) -> bool:
+    """Whether a text that nobody refuses can be embedded."""
+    try:
+        meaning.embed(writer, ["The sun is warm."])
+    except EmbedderError:
+        return False
+    return True
 
 
 def _catch_up(store: Store, meaning: Meaning, namespace: str, writer: Writer, now: datetime) -> None:
