@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect import config
 from recollect.embed.base import Embedder, find_embedder
 from recollect.embed.hashing import HashingEmbedder
 from recollect.embed.patience import Patience, Pause, TryAgain, seconds_of, whether_again
 from recollect.embed.provided import Provided
 from recollect.embed.remote import Remote, _parts
-from recollect.embed.settings import Access, EmbedderSettings, Named, Secret
+from recollect.embed.settings import OPENAI, Access, EmbedderSettings, Named, Secret
 from recollect.errors import ConfigError, EmbedderFailed, EmbedderMissing, EmbedderUnavailable
 
 from .providers import UNLISTED, Fault, Provider, Request, unused_port
@@ -416,7 +415,7 @@ class TestFaults:
         assert not any("sk-test" in text for text in everything)
 
     def test_a_key_that_is_missing_is_not_even_tried(self) -> None:
-        settings = EmbedderSettings(access={"openai": Access(config.OPENAI, None, "OPENAI_API_KEY")})
+        settings = EmbedderSettings(access={"openai": Access(OPENAI, None, "OPENAI_API_KEY")})
         with pytest.raises(EmbedderUnavailable, match="needs a key: set OPENAI_API_KEY"):
             find_embedder("openai:text-embedding-3-small", settings).embed(["text"])
 
@@ -594,3 +593,37 @@ with recollect.open("memory.db", embedder="ollama:nomic-embed-text") as memories
     )
     assert len(provider.asked) == 3
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("library", ["httpx", "stamina"])
+def test_a_fork_waits_until_the_libraries_are_there(provider: Provider, tmp_path: Path, library: str) -> None:
+    """A child would wait for ever for an import that a thread of its parent had begun."""
+    code = f"""
+import os, signal, sys, threading, time
+from recollect.embed.base import find_embedder
+
+class Slowly:
+    def find_spec(self, name, path=None, target=None):
+        if name == {library!r}:
+            begun.set()
+            time.sleep(0.5)
+
+begun = threading.Event()
+sys.meta_path.insert(0, Slowly())
+embedder = find_embedder("ollama:nomic-embed-text")
+thread = threading.Thread(target=embedder.embed_query, args=["a text"])
+thread.start()
+begun.wait()
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    embedder.embed_query("a text")
+    os._exit(0)
+thread.join()
+embedder.close()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    env = os.environ | {"OLLAMA_HOST": provider.url, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, check=False)
+    assert done.returncode == 0
+    assert len(provider.asked) == 2

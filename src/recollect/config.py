@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect import project
-from recollect.embed.settings import TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
+from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
 
 FILE_NAME = "recollect.toml"
-OPENAI = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434
 
 

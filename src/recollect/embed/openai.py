@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect.embed.remote import Remote
+from recollect.embed.settings import OPENAI
 from recollect.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-HOME = "https://api.openai.com/v1"
 
 
 class OpenAIEmbedder(Remote):
@@ -22,7 +21,7 @@ class OpenAIEmbedder(Remote):
     most_texts = 128
 
     def _vectors(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
-        if self._access.key is None and self._access.base_url == HOME and not self._access.problem:
+        if self._access.key is None and self._access.base_url == OPENAI and not self._access.problem:
             raise EmbedderUnavailable(
                 f"{self.name} needs a key: set {self._access.key_from or 'api_key_env'}"
             )

@@ -51,7 +51,6 @@ def whether_again(error: Exception, patience: Patience, passed: float) -> bool |
 
 def attempts(stamina: Any, patience: Patience, begun: float) -> Iterable[AbstractContextManager[Any]]:
     """One context after the other to make an attempt in, with pauses that grow, since a moment."""
-    _hush(stamina)
     contexts: Iterable[AbstractContextManager[Any]] = stamina.retry_context(
         on=lambda error: whether_again(error, patience, time.monotonic() - begun),
         attempts=patience.attempts,
@@ -66,7 +65,7 @@ def attempts(stamina: Any, patience: Patience, begun: float) -> Iterable[Abstrac
 _silent = logging.NullHandler()
 
 
-def _hush(stamina: Any) -> None:
+def hush(stamina: Any) -> None:
     """stamina tells of each new attempt: to whoever listens, never on the terminal by itself.
 
     Where structlog is installed it is told, and prints where answers are printed unless it was configured.

@@ -12,10 +12,11 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from recollect.embed.patience import Patience, Pause, TryAgain, attempts, seconds_of
+from recollect.embed.patience import Patience, Pause, TryAgain, attempts, hush, seconds_of
 from recollect.embed.provided import Provided
 from recollect.embed.settings import Access, EmbedderSettings, Named
 from recollect.errors import EmbedderFailed, EmbedderMissing, EmbedderUnavailable
@@ -62,6 +63,7 @@ class Remote(Provided):
         self._pause = Pause()
         self._tells_dimensions = bool(self._wanted)
         self._client: tuple[int, httpx.Client] | None = None
+        self._loaded: tuple[Any, Any] | None = None
         self._lock = Lock()
         mind_forks(self)
 
@@ -133,7 +135,7 @@ class Remote(Provided):
         patience = self._hurried if soon else self._patient
         started = time.monotonic() if begun is None else begun
         try:
-            for attempt in attempts(_library("stamina", self.name), patience, started):
+            for attempt in attempts(self._libraries()[1], patience, started):
                 with attempt:
                     answer = self._post(texts, patience, started)
         except TryAgain as trouble:
@@ -147,7 +149,7 @@ class Remote(Provided):
 
     def _post(self, texts: Sequence[str], patience: Patience, begun: float) -> bytes:
         """The body of an answer that says yes."""
-        httpx = _library("httpx", self.name)
+        httpx, _ = self._libraries()
         left = max(0.05, min(patience.one, patience.seconds - (time.monotonic() - begun)))
         limits = httpx.Timeout(left, connect=min(left, patience.refused))
         url = self._access.address.rstrip("/") + self.path
@@ -199,14 +201,23 @@ class Remote(Provided):
             raise EmbedderFailed(f"{self._where} gave an answer that can't be read as vectors")
         return rows
 
+    def _libraries(self) -> tuple[Any, Any]:
+        """httpx and stamina. No fork comes between: a child waits for ever for an import of its parent."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = (_library("httpx", self.name), _library("stamina", self.name))
+                hush(self._loaded[1])
+                import_module("encodings.idna")  # else imported by whoever looks up the first address
+            return self._loaded
+
     def _opened(self) -> httpx.Client:
+        library, _ = self._libraries()
         with self._lock:
             if self._client is None or self._client[0] != os.getpid():
-                self._client = (os.getpid(), self._connect())
+                self._client = (os.getpid(), self._connect(library))
             return self._client[1]
 
-    def _connect(self) -> httpx.Client:
-        library = _library("httpx", self.name)
+    def _connect(self, library: Any) -> httpx.Client:
         try:
             return self._connected(library)
         except (library.InvalidURL, ImportError, ValueError, OSError) as error:
@@ -233,8 +244,6 @@ class Remote(Provided):
 
 
 def _library(name: str, embedder: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError as error:

@@ -18,6 +18,7 @@ BUILT_IN = ("arctic-s", "static-s", "hash")
 MOST_DIMENSIONS = 16_000
 """As many as PostgreSQL's vectors may have."""
 TIMEOUT = 10.0
+OPENAI = "https://api.openai.com/v1"
 
 _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "enabled": bool,
