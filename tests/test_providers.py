@@ -627,3 +627,41 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, check=False)
     assert done.returncode == 0
     assert len(provider.asked) == 2
+
+
+def test_who_holds_a_lock_of_ours_may_log_while_another_forks(tmp_path: Path) -> None:
+    """A fork takes our locks, then that of logging: the other way round both would wait for ever."""
+    code = """
+import os, signal, threading, time
+from recollect.forks import mind_forks
+
+class Owner:
+    lock = threading.Lock()
+    def before_fork(self):
+        asked.set()
+        self.lock.acquire()
+    def after_fork(self, *, in_child):
+        self.lock.release()
+
+def work():
+    import logging
+    with owner.lock:
+        held.set()
+        asked.wait()
+        logging.getLogger("another")
+
+signal.alarm(30)
+asked, held, owner = threading.Event(), threading.Event(), Owner()
+mind_forks(owner)
+thread = threading.Thread(target=work)
+thread.start()
+held.wait()
+import logging
+child = os.fork()
+if not child:
+    os._exit(0)
+thread.join()
+os.waitpid(child, 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == 0
