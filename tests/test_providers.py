@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect import config
 from recollect.embed.base import Embedder, find_embedder
 from recollect.embed.hashing import HashingEmbedder
 from recollect.embed.patience import Patience, Pause, TryAgain, seconds_of, whether_again
 from recollect.embed.provided import Provided
 from recollect.embed.remote import Remote, _parts
-from recollect.embed.settings import Access, EmbedderSettings, Named, Secret
+from recollect.embed.settings import OPENAI, Access, EmbedderSettings, Named, Secret
 from recollect.errors import ConfigError, EmbedderFailed, EmbedderMissing, EmbedderUnavailable
 
-from .providers import UNLISTED, Fault, Provider, unused_port
+from .providers import UNLISTED, Fault, Provider, Request, unused_port
 
 KEY = "sk-test-1234567890abcdef"
 TEXTS = ["The cache is warm", "Ports and walruses", "Grüße an alle"]
@@ -186,6 +186,23 @@ class TestDimensions:
         with pytest.raises(EmbedderFailed, match="96 numbers, not of 50"):
             find("ollama:own-model@50").embed(["a text"])
 
+    @pytest.mark.parametrize("status", [400, 422])
+    @pytest.mark.parametrize("name", ["openai:text-embedding-3-small@512", "ollama:nomic-embed-text@256"])
+    def test_a_server_that_refuses_the_parameter(
+        self, find: Find, provider: Provider, name: str, status: int
+    ) -> None:
+        real = provider.answer
+
+        def strict(request: Request) -> tuple[int, Any]:
+            told = {"error": {"message": "Unexpected field: dimensions"}}
+            return (status, told) if "dimensions" in request.body else real(request)
+
+        provider.answer = strict  # type: ignore[method-assign]
+        embedder = find(name)
+        assert embedder.embed(TEXTS[:2]).shape == (2, embedder.dimensions)
+        assert embedder.embed_query(TEXTS[0]).shape == (embedder.dimensions,)
+        assert len(provider.asked) == 3, "it is not asked for them again"
+
     @pytest.mark.parametrize("name", ["openai:text-embedding-ada-002@512", "ollama:nomic-embed-text@9999"])
     def test_dimensions_that_a_model_does_not_have(self, name: str) -> None:
         with pytest.raises(ConfigError, match="dimensions"):
@@ -303,6 +320,14 @@ class TestFaults:
         with pytest.raises(EmbedderUnavailable, match="did not answer in time; it is asked again in"):
             embedder.embed_soon(["text"])
 
+    def test_nor_longer_when_many_requests_are_needed(self, find: Find, provider: Provider) -> None:
+        """All of them share the time of one who waits; here each would take half of it."""
+        provider.before = lambda request: time.sleep(0.5)
+        name = "openai:text-embedding-3-small"
+        with pytest.raises(EmbedderUnavailable, match="did not answer in time"):
+            find(name, named=Named.parse(name), timeout=1.0, batch=1).embed_soon(["text"] * 8)
+        assert len(provider.asked) < 8
+
     @pytest.mark.parametrize(
         ("fault", "sentence"),
         [
@@ -357,6 +382,12 @@ class TestFaults:
         ):
             find("openai:text-embedding-3-small").embed(["text"])
 
+    @pytest.mark.parametrize("path", ["/v1", "/old"])
+    def test_an_ollama_that_does_not_know_the_path(self, find: Find, provider: Provider, path: str) -> None:
+        with pytest.raises(EmbedderUnavailable, match=r"answered 404: .*update Ollama.*base_url") as caught:
+            find("ollama:nomic-embed-text", url=provider.url + path).embed(["text"])
+        assert "pull" not in str(caught.value)
+
     def test_a_key_never_appears(
         self, find: Find, provider: Provider, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -384,9 +415,22 @@ class TestFaults:
         assert not any("sk-test" in text for text in everything)
 
     def test_a_key_that_is_missing_is_not_even_tried(self) -> None:
-        settings = EmbedderSettings(access={"openai": Access(config.OPENAI, None, "OPENAI_API_KEY")})
+        settings = EmbedderSettings(access={"openai": Access(OPENAI, None, "OPENAI_API_KEY")})
         with pytest.raises(EmbedderUnavailable, match="needs a key: set OPENAI_API_KEY"):
             find_embedder("openai:text-embedding-3-small", settings).embed(["text"])
+
+    @pytest.mark.parametrize("user", ["me:secret", "secret", "me:se%40cret"])
+    def test_a_password_in_an_address_is_sent_and_never_logged(
+        self, find: Find, provider: Provider, caplog: pytest.LogCaptureFixture, user: str
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+        url = provider.url.replace("//", f"//{user}@")
+        find("ollama:nomic-embed-text", url=url).embed(["text"])
+        assert provider.asked[-1].headers["authorization"].startswith("Basic ")
+        provider.always = Fault(404)
+        with pytest.raises(EmbedderUnavailable) as caught:
+            find("ollama:nomic-embed-text", url=url).embed(["text"])
+        assert "cret" not in caplog.text + str(caught.value)
 
     def test_an_address_is_shown_without_its_password(self, find: Find) -> None:
         url = f"http://me:secret@127.0.0.1:{unused_port()}"
@@ -415,15 +459,26 @@ class TestPause:
 
     def test_patient_work_is_not_held_up_by_a_recall_that_gave_up(self) -> None:
         pause = Pause()
-        pause.begin("slow", refused=False)
+        pause.begin("slow", for_all=False)
         pause.check(soon=False)
         with pytest.raises(EmbedderUnavailable, match=r"slow; it is asked again in 1\d s"):
             pause.check(soon=True)
-        pause.begin("nobody listens", refused=True)
+        pause.begin("nobody listens", for_all=True)
         with pytest.raises(EmbedderUnavailable):
             pause.check(soon=False)
         pause.end()
         pause.check(soon=True)
+
+    def test_patient_work_that_gave_up_does_not_begin_anew_with_the_next_batch(
+        self, find: Find, provider: Provider
+    ) -> None:
+        """Else a thousand documents would each wait for minutes."""
+        provider.always = Fault(429, headers={"Retry-After": "3600"})
+        embedder = find("ollama:nomic-embed-text")
+        for _ in range(3):
+            with pytest.raises(EmbedderUnavailable):
+                embedder.embed(["text"])
+        assert len(provider.asked) == 1
 
 
 class TestProxies:
@@ -507,3 +562,106 @@ def test_secrets_are_not_shown() -> None:
     for shown in (repr(access), str(access), repr(settings), f"{replace(settings)}"):
         assert KEY not in shown
         assert "***" in shown
+
+
+def test_no_attempt_is_told_of_where_answers_are_printed(provider: Provider, tmp_path: Path) -> None:
+    """stamina tells structlog where that is installed, which prints unless it was told what to do."""
+    provider.always = Fault(500)
+    (tmp_path / "structlog.py").write_text("""
+class Logger:
+    def warning(self, *told, **more):
+        print("a line among the answers")
+
+def get_logger(*names):
+    return Logger()
+
+def is_configured():
+    return False
+""")
+    code = """
+import recollect
+with recollect.open("memory.db", embedder="ollama:nomic-embed-text") as memories:
+    memories.remember("a text")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"OLLAMA_HOST": provider.url, "XDG_CACHE_HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(provider.asked) == 3
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("library", ["httpx", "stamina"])
+def test_a_fork_waits_until_the_libraries_are_there(provider: Provider, tmp_path: Path, library: str) -> None:
+    """A child would wait for ever for an import that a thread of its parent had begun."""
+    code = f"""
+import os, signal, sys, threading, time
+from recollect.embed.base import find_embedder
+
+class Slowly:
+    def find_spec(self, name, path=None, target=None):
+        if name == {library!r}:
+            begun.set()
+            time.sleep(0.5)
+
+begun = threading.Event()
+sys.meta_path.insert(0, Slowly())
+embedder = find_embedder("ollama:nomic-embed-text")
+thread = threading.Thread(target=embedder.embed_query, args=["a text"])
+thread.start()
+begun.wait()
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    embedder.embed_query("a text")
+    os._exit(0)
+thread.join()
+embedder.close()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    env = os.environ | {"OLLAMA_HOST": provider.url, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, check=False)
+    assert done.returncode == 0
+    assert len(provider.asked) == 2
+
+
+def test_who_holds_a_lock_of_ours_may_log_while_another_forks(tmp_path: Path) -> None:
+    """A fork takes our locks, then that of logging: the other way round both would wait for ever."""
+    code = """
+import os, signal, threading, time
+from recollect.forks import mind_forks
+
+class Owner:
+    lock = threading.Lock()
+    def before_fork(self):
+        asked.set()
+        self.lock.acquire()
+    def after_fork(self, *, in_child):
+        self.lock.release()
+
+def work():
+    import logging
+    with owner.lock:
+        held.set()
+        asked.wait()
+        logging.getLogger("another")
+
+signal.alarm(30)
+asked, held, owner = threading.Event(), threading.Event(), Owner()
+mind_forks(owner)
+thread = threading.Thread(target=work)
+thread.start()
+held.wait()
+import logging
+child = os.fork()
+if not child:
+    os._exit(0)
+thread.join()
+os.waitpid(child, 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == 0

@@ -89,6 +89,14 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     assert np.array_equal(found, ROW)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
+def test_a_vector_without_a_direction_is_not_believed(tmp_path: Path, value: float) -> None:
+    """A damaged page is not always noticed by SQLite."""
+    kept = Kept(tmp_path / "queries.db")
+    kept.keep_vector("model", "question", np.full(8, value, np.float32))
+    assert kept.vector("model", "question") is None
+
+
 def test_a_file_of_another_make_is_made_anew(tmp_path: Path) -> None:
     connection = apsw.Connection(str(tmp_path / "q.db"))
     connection.execute("CREATE TABLE query (something INTEGER)")

@@ -105,9 +105,13 @@ timeout = 3
             ('provider = "ollama"\nmodel = "m"\ntimeout = inf', "give more than 0"),
             ('provider = "ollama"\nmodel = "m"\nbase_url = "localhost"', "write a whole address"),
             ('provider = "ollama"\nmodel = "m"\nbase_url = "ftp://x"', "write a whole address"),
-            ('provider = "ollama"\nmodel = "m"\nbase_url = "http://x?key=1"', "write a whole address"),
+            ('provider = "ollama"\nmodel = "m"\nbase_url = "http://x?key=secret"', "write a whole address"),
             ('provider = "fastembed"\nmodel = "m"\nbase_url = "http://x"', "runs on this machine"),
             ('provider = "arctic-s"\nmodel = "m"', "means nothing to arctic-s"),
+            (
+                'provider = "openai"\nmodel = "m"\napi_key_env = "sk-secret-1234"',
+                "sets api_key_env to something else than the name of an environment variable",
+            ),
         ],
     )
     def test_what_can_not_be_meant(self, text: str, sentence: str) -> None:
@@ -115,6 +119,7 @@ timeout = 3
         with pytest.raises(ConfigError, match=r"recollect\.toml .*" + re.escape(sentence)) as caught:
             config.load()
         assert "\n" not in str(caught.value)
+        assert "secret" not in str(caught.value)
 
     def test_an_argument_or_the_environment_names_another_and_the_rest_holds_where_it_can(
         self, monkeypatch: pytest.MonkeyPatch
@@ -234,7 +239,7 @@ api_key_env = "MY_KEY"
 """)
         shown = cli.json("config")
         assert shown["embedder"] == {"value": "openai:bge-m3", "origin": str(cli.folder / "recollect.toml")}
-        assert shown["embedder.base_url"]["value"] == "http://me:***@localhost:8000/v1"
+        assert shown["embedder.base_url"]["value"] == "http://***@localhost:8000/v1"
         assert shown["embedder.api_key"]["value"] == "MY_KEY (set)"
         assert shown["embedder.timeout"] == {"value": "10 s", "origin": "default"}
         assert shown["embedder.base_url"]["origin"] == str(cli.folder / "recollect.toml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect import Memories
+from recollect import Memories, config
+from recollect.embed.base import find_embedder
 from recollect.embed.hashing import HashingEmbedder
 from recollect.errors import EmbedderUnavailable
 
@@ -43,6 +45,17 @@ def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Provid
 def by_meaning(memories: Memories, text: str) -> list[str]:
     """What is found by meaning alone."""
     return [hit.memory.content for hit in memories.recall(text, mode="semantic") if hit.why.semantic]
+
+
+def make_picky(provider: Provider) -> None:
+    """It refuses some texts, whatever they are sent with."""
+    real = provider.answer
+
+    def picky(request: Any) -> tuple[int, Any]:
+        refused = any("poison" in text for text in request.texts)
+        return (400, {"error": "bad input"}) if refused else real(request)
+
+    provider.answer = picky  # type: ignore[method-assign]
 
 
 class TestWhenItIsWell:
@@ -192,16 +205,96 @@ class TestWhenItIsDown:
         assert (again.stats().pending_vectors, again.doctor()) == (0, [])
         assert again.recall("tusks of the walrus")[0].match == "both"
 
+    @pytest.mark.parametrize("how", ["many", "document"])
+    def test_a_model_that_is_another_on_the_way_starts_vectors_of_its_own(
+        self, open_memories: OpenMemories, provider: Provider, how: str
+    ) -> None:
+        provider.dimensions["changing"] = 96
+        memories = open_memories(embedder="ollama:changing")
+        memories.remember(FACTS[0])
+        provider.dimensions["changing"] = 128
+        if how == "many":
+            assert not any(item.embedded for item in memories.remember_many(FACTS[1:]))
+        else:
+            memories.ingest(
+                "\n\n".join(f"# Part {n}\n\n{fact}" for n, fact in enumerate(FACTS)), name="guide"
+            )
+        kept = [line for line in memories.export_records(vectors=True) if line["type"] == "vector"]
+        assert {len(base64.b64decode(line["embedding"])) // 4 for line in kept} == {96}
+        assert memories.recall("the walrus mascot")
+        assert memories.reembed() == 0
+        assert by_meaning(memories, "the walrus mascot")[0] == FACTS[0]
+        assert memories.stats().pending_vectors == 0
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b'{"embeddings": [' + b"[" * 100_000,
+            b'{"embeddings": [[1' + b"0" * 400 + b"]]}",
+            b'{"embeddings": [[1e300]]}',
+        ],
+        ids=["deep", "long number", "large number"],
+    )
+    def test_an_answer_that_breaks_its_reader_while_an_unlisted_model_is_asked_for_its_dimensions(
+        self, open_memories: OpenMemories, provider: Provider, body: bytes
+    ) -> None:
+        provider.always = Fault(body=body)
+        memories = open_memories(embedder="ollama:unlisted-model")
+        assert not memories.remember(FACTS[0]).embedded
+        assert memories.recall("walrus")
+
+    @pytest.mark.parametrize(
+        ("variable", "value"),
+        [
+            ("OLLAMA_HOST", "http://[::1"),
+            ("HTTP_PROXY", "socks9://127.0.0.1:1"),
+            ("SSL_CERT_FILE", "no/such/file.pem"),
+        ],
+    )
+    @pytest.mark.parametrize("name", [NOMIC, "ollama:unlisted-model"])
+    def test_an_environment_that_no_client_can_be_made_with(
+        self,
+        open_memories: OpenMemories,
+        monkeypatch: pytest.MonkeyPatch,
+        variable: str,
+        value: str,
+        name: str,
+    ) -> None:
+        monkeypatch.setenv("OLLAMA_HOST", "https://ollama.invalid")
+        monkeypatch.setenv(variable, value)
+        memories = open_memories(embedder=name)
+        assert not memories.remember(FACTS[0]).embedded
+        assert memories.recall("walrus")
+        with pytest.raises(EmbedderUnavailable, match="can't be asked"):
+            find_embedder(name, config.load().embedding).embed(["a text"])
+
+    def test_one_of_your_own_that_fails_before_it_embeds(self, open_memories: OpenMemories) -> None:
+        class Shy(HashingEmbedder):
+            def __getattribute__(self, name: str) -> Any:
+                if name != "fingerprint":
+                    return super().__getattribute__(name)
+                raise ConnectionError("nobody is there")
+
+        memories = open_memories(embedder=Shy(64))
+        assert not memories.remember(FACTS[0]).embedded
+        assert memories.recall("walrus")
+
+    @pytest.mark.parametrize("number", [1, 5])
+    def test_texts_that_it_refuses_do_not_keep_a_new_model_from_being_used(
+        self, open_memories: OpenMemories, provider: Provider, number: int
+    ) -> None:
+        open_memories(embedder="hash:64").remember_many([f"this is poison {n}" for n in range(number)])
+        make_picky(provider)
+        changed = open_memories(embedder=NOMIC)
+        changed.remember(FACTS[0])
+        assert changed.reembed() == number
+        assert by_meaning(changed, "the walrus mascot") == [FACTS[0]]
+        assert changed.stats().embedder == NOMIC
+
     def test_one_text_that_it_refuses_does_not_hold_up_the_others(
         self, open_memories: OpenMemories, provider: Provider
     ) -> None:
-        real = provider.answer
-
-        def picky(request: Any) -> tuple[int, Any]:
-            refused = any("poison" in text for text in request.texts)
-            return (400, {"error": "bad input"}) if refused else real(request)
-
-        provider.answer = picky  # type: ignore[method-assign]
+        make_picky(provider)
         memories = open_memories(embedder=NOMIC)
         memories.remember_many([*FACTS, "this is poison", *(f"Note {n}" for n in range(30))])
         stats = memories.stats()

@@ -308,6 +308,31 @@ def test_a_folder_that_can_t_be_looked_into_keeps_its_documents(
         assert [document.name for document in memories.documents()] == ["notes/deep/a.md"]
 
 
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")]
+)
+def test_a_file_that_can_t_be_looked_at_keeps_its_document(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    """As in a folder whose files may be listed but not entered, or on a network drive in trouble."""
+    (cli.folder / "notes" / "a.md").write_text("one")
+    with open_store(cli.folder / "memory.db") as memories:
+        watch = Watch(memories, [Path("notes")])
+        looked(watch)
+        with monkeypatch.context() as patch:  # root may look at any
+            real = Path.stat
+
+            def refuse(path: Path, **how: Any) -> Any:
+                if path.name == "a.md":
+                    raise error
+                return real(path, **how)
+
+            patch.setattr(Path, "stat", refuse)
+            assert looked(watch) == looked(watch) == []
+            assert Watch(memories, [Path("notes")]).unaccounted() == []
+        assert [document.name for document in memories.documents()] == ["notes/a.md"]
+
+
 def test_a_store_that_can_t_be_written_for_a_while_is_told_of_once(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect import project
-from recollect.embed.settings import TIMEOUT, Access, EmbedderSettings, Named, Secret, Table
+from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
 
 FILE_NAME = "recollect.toml"
-OPENAI = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434
 
 
@@ -182,7 +181,7 @@ def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
     url, problem = str(table.get("base_url", elsewhere)).strip().rstrip("/"), ""
     if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
         source = f"{where} sets base_url" if "base_url" in table else f"{named} is set"
-        problem = f"{source} to {without_password(url)!r}: write a whole address, such as http://host:8000/v1"
+        problem = f"{source} to {masked(url)!r}: write a whole address, such as http://host:8000/v1"
         if "base_url" in table:
             raise ConfigError(f"{problem}.")
     key = os.environ.get(variable, "").strip() if variable else ""
@@ -230,7 +229,7 @@ def shown(config: Config) -> dict[str, tuple[str | bool, str]]:
     held = config.embedding.held_for(Named.parse(config.embedder))
     is_set = "set" if access.key else "not set"
     details = {
-        "base_url": without_password(access.base_url),
+        "base_url": masked(access.base_url),
         "api_key": f"{access.key_from} ({is_set})" if access.key_from else "none",
         "timeout": f"{held.timeout:g} s",
         "batch": str(held.batch) if held.batch else None,

@@ -16,7 +16,7 @@ Signature = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The documents of a folder, each with its signature; and the folders that could not be looked into."""
+    """The documents of a folder, each with its signature; and what could not be looked at or into."""
 
     files: dict[Path, Signature] = field(default_factory=dict)
     closed: list[Path] = field(default_factory=list)
@@ -37,7 +37,11 @@ def look(folder: Path) -> Look:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(filter(is_document, names)):
             path = Path(within, name)
-            signature = signature_of(path)
+            try:
+                signature = signature_of(path)
+            except OSError:
+                found.closed.append(path)
+                continue
             if signature is not None:
                 found.files[path] = signature
     return found
@@ -61,14 +65,25 @@ def is_document(name: str) -> bool:
 
 
 def signature_of(path: Path) -> Signature | None:
-    """What tells one state of a file from another; None when there is no file (a pipe is none either)."""
+    """What tells one state of a file from another; None when there is no file (a pipe is none either).
+
+    OSError when that can't be known, as without permission.
+    """
     try:
         found = path.stat()
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def is_gone(path: Path) -> bool:
+    """Whether it is certain that there is no such file."""
+    try:
+        return signature_of(path) is None
+    except OSError:
+        return False
 
 
 def lies_in(name: str, folder: Path) -> bool:

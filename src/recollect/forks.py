@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging  # noqa: F401  before we register: hooks run in reverse, and who holds a lock of ours may log
 import os
 from typing import Protocol
 from weakref import WeakSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.embed.asked import Asked
 from recollect.embed.base import (
@@ -38,6 +38,16 @@ class QueryVector:
     languages: tuple[str, ...] = ()
     weight: float = USUAL_WEIGHT
     unrelated: Unrelated | None = None
+
+
+class Writer(NamedTuple):
+    """An embedder, and the generation that its vectors belong to as long as they are of that length.
+
+    A model behind a server can be replaced at any moment by another of the same name.
+    """
+
+    embedder: Embedder
+    generation: Generation
 
 
 class Meaning:
@@ -94,7 +104,7 @@ class Meaning:
         if facts is not None and facts.generation is not None:
             try:
                 return self._find_exactly(facts.generation)
-            except EmbedderError:
+            except EmbedderMissing:
                 pass  # the best one that is installed starts a new generation
         if self._default is None:
             self._default = default_embedder()
@@ -128,32 +138,14 @@ class Meaning:
             getattr(embedder, "unrelated", None),
         )
 
-    def embed(self, embedder: Embedder, texts: Sequence[str], *, soon: bool = False) -> Vector:
+    def embed(self, writer: Writer, texts: Sequence[str], *, soon: bool = False) -> Vector:
         """Vectors for texts, checked: EmbedderFailed for anything that must not be kept.
 
         With `soon` somebody waits: an embedder that can may give up sooner.
         """
+        embedder, generation = writer
         run = getattr(embedder, "embed_soon", embedder.embed) if soon else embedder.embed
-        return self._checked(embedder, lambda: run(texts), len(texts))
-
-    def _checked(self, embedder: Embedder, run: Callable[[], Any], number: int) -> Vector:
-        import numpy as np
-
-        try:
-            vectors = np.asarray(run(), np.float32)
-        except EmbedderError:
-            raise
-        except Exception as error:  # anybody's embedder: whatever it raises, the row is kept
-            raise EmbedderFailed(f"{embedder.name} failed: {error}") from error
-        wanted = (number, embedder.dimensions)
-        if vectors.shape != wanted:
-            raise EmbedderFailed(f"{embedder.name} gave vectors of the shape {vectors.shape}, not {wanted}.")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
-            raise EmbedderFailed(f"{embedder.name} gave a vector without a direction (zeros, or not finite).")
-        if np.abs(lengths - 1).max(initial=0) > 1e-4:
-            vectors = vectors / lengths
-        return vectors
+        return _checked(embedder, lambda: run(texts), (len(texts), generation.dimensions))
 
     def _answer(self, generation: Generation, text: str) -> tuple[Embedder, Vector, tuple[str, ...]]:
         """The question's vector, who made it, and what the caller should know of it."""
@@ -161,38 +153,40 @@ class Meaning:
         if self._is_quick:
             table = self._table(generation)
             if table is not None:
-                return table, self._embed_query(table, text), notes
+                return table, self._embed_query(Writer(table, generation), text), notes
             if generation.model == QUICK_FOR:
                 notes = (f"not a quick query: recollect-{QUICK} is missing, or not for this {QUICK_FOR}",)
         try:
             embedder = self._find_exactly(generation)
-            return embedder, self._embed_query(embedder, text), notes
+            return embedder, self._embed_query(Writer(embedder, generation), text), notes
         except EmbedderMissing as error:
             table = self._table(generation)
             if table is None:
                 raise
             reason = str(error).partition(":")[0]
             notes = (f"a table embedded the question in place of the model: {reason}",)
-            return table, self._embed_query(table, text), notes
+            return table, self._embed_query(Writer(table, generation), text), notes
 
-    def _embed_query(self, embedder: Embedder, text: str) -> Vector:
+    def _embed_query(self, writer: Writer, text: str) -> Vector:
+        """The vector of a question to the vectors of this generation."""
+        embedder, generation = writer
         on_disk = bool(getattr(embedder, "keeps_queries", False))
         fingerprint = embedder.fingerprint
         known = self._asked.get(fingerprint, text, on_disk=on_disk)
-        if known is not None and known.shape == (embedder.dimensions,):
+        if known is not None and known.shape == (generation.dimensions,):
             return known
         ask = getattr(embedder, "embed_query", None)
         if ask is not None:
-            vector: Vector = self._checked(embedder, lambda: [ask(text)], 1)[0]
+            vector: Vector = _checked(embedder, lambda: [ask(text)], (1, generation.dimensions))[0]
         else:
-            vector = self.embed(embedder, [getattr(embedder, "query_prefix", "") + text], soon=True)[0]
+            vector = self.embed(writer, [getattr(embedder, "query_prefix", "") + text], soon=True)[0]
         self._asked.put(fingerprint, text, vector, on_disk=on_disk)
         return vector
 
     def _find_exactly(self, generation: Generation) -> Embedder:
         """The embedder that made these vectors, whatever is set for new ones."""
         for embedder in self._candidates(generation):
-            if embedder.fingerprint == generation.fingerprint:
+            if generation_of(embedder).fingerprint == generation.fingerprint:
                 return embedder
         raise EmbedderMissing(
             f"the memories were embedded by another version of {generation.model}: run recollect reembed"
@@ -239,5 +233,30 @@ class Meaning:
 
 
 def generation_of(embedder: Embedder) -> Generation:
-    """What vectors of this embedder are kept under."""
-    return Generation(embedder.name, embedder.dimensions, embedder.fingerprint)
+    """What vectors of this embedder are kept under; EmbedderError when it can't say that now."""
+    try:
+        return Generation(embedder.name, embedder.dimensions, embedder.fingerprint)
+    except EmbedderError:
+        raise
+    except Exception as error:  # anybody's embedder, and some ask a server: the row is kept all the same
+        raise EmbedderFailed(f"{embedder.name} failed: {error}") from error
+
+
+def _checked(embedder: Embedder, run: Callable[[], Any], wanted: tuple[int, int]) -> Vector:
+    """What it gives, if it has the shape that is wanted: what the embedder says of itself may change."""
+    import numpy as np
+
+    try:
+        vectors = np.asarray(run(), np.float32)
+    except EmbedderError:
+        raise
+    except Exception as error:  # anybody's embedder: whatever it raises, the row is kept
+        raise EmbedderFailed(f"{embedder.name} failed: {error}") from error
+    if vectors.shape != wanted:
+        raise EmbedderFailed(f"{embedder.name} gave vectors of the shape {vectors.shape}, not {wanted}.")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise EmbedderFailed(f"{embedder.name} gave a vector without a direction (zeros, or not finite).")
+    if np.abs(lengths - 1).max(initial=0) > 1e-4:
+        vectors = vectors / lengths
+    return vectors

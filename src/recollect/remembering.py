@@ -11,9 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from recollect import drafting
-from recollect.embed.base import Embedder
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
-from recollect.meaning import Meaning, generation_of
+from recollect.meaning import Meaning, Writer, generation_of
 from recollect.query.languages import detect
 from recollect.store.base import Pending, Record, Store, Text, Vector
 from recollect.store.text import analyse, embedded_text
@@ -43,17 +42,17 @@ def remember(
 ) -> Remembered:
     """One memory with its vector, in one transaction; embedding happens before it opens."""
     record = drafting.record(draft, now)
-    embedder = writer_of(store, meaning, namespace)
-    generation = generation_of(embedder) if embedder else None
+    writer = writer_of(store, meaning, namespace)
+    generation = writer.generation if writer else None
     if draft.vector is not None:
-        record = replace(record, vector=_given(draft, embedder))
-    elif embedder:
-        record = replace(record, vector=vector_of(meaning, embedder, record))
+        record = replace(record, vector=_given(draft, writer))
+    elif writer:
+        record = replace(record, vector=vector_of(meaning, writer, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
-    if embedder and record.vector is None:
+    if writer and record.vector is None:
         meaning.owed.add(namespace)
-    elif embedder and namespace in meaning.owed:
-        _catch_up(store, meaning, namespace, embedder, now)
+    elif writer and namespace in meaning.owed:
+        _catch_up(store, meaning, namespace, writer, now)
     return Remembered(added.id, added.outcome, added.embedded, added.near_duplicates)
 
 
@@ -68,27 +67,27 @@ def remember_many(
 ) -> list[Remembered]:
     """Rows first, in batches, searchable by keyword at once; then every vector that is missing."""
     total = len(drafts) if isinstance(drafts, Sequence) else None
-    embedder = writer_of(store, meaning, namespace)
-    generation = generation_of(embedder) if embedder else None
+    writer = writer_of(store, meaning, namespace)
+    generation = writer.generation if writer else None
     written: list[Remembered] = []
     for batch in _batches(drafts, ROWS_AT_ONCE):
-        records = [_numbered(draft, len(written) + i, now, embedder) for i, draft in enumerate(batch, 1)]
+        records = [_numbered(draft, len(written) + i, now, writer) for i, draft in enumerate(batch, 1)]
         added = store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
         written += [Remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
         if progress:
             progress("storing", len(written), total)
-    if embedder is None:
+    if writer is None:
         return written
-    if embed_pending(store, meaning, namespace, embedder, now, progress).waiting == 0:
+    if embed_pending(store, meaning, namespace, writer, now, progress).waiting == 0:
         return [replace(item, embedded=True) for item in written]
     return written
 
 
-def _numbered(draft: Draft, number: int, now: datetime, embedder: Embedder | None) -> Record:
+def _numbered(draft: Draft, number: int, now: datetime, writer: Writer | None) -> Record:
     try:
         record = drafting.record(draft, now)
         if draft.vector is not None:
-            record = replace(record, vector=_given(draft, embedder))
+            record = replace(record, vector=_given(draft, writer))
         return record
     except InvalidInput as error:
         before = (number - 1) // ROWS_AT_ONCE * ROWS_AT_ONCE
@@ -100,22 +99,19 @@ def embed_pending(
     store: Store,
     meaning: Meaning,
     namespace: str,
-    embedder: Embedder,
+    writer: Writer,
     now: datetime,
     progress: Progress | None = None,
 ) -> Embedded:
     """Give a vector to every memory that waits for one, whoever wrote it."""
-    prepare = getattr(embedder, "prepare", None)
-    if prepare is not None:
-        prepare()
-    generation = generation_of(embedder)
+    generation = writer.generation
     total = store.count_pending(namespace, generation)
     done = failed = after = 0
     while page := store.pending(namespace, generation, after, VECTORS_AT_ONCE * 4):
         after = page[-1].key
         for batch in _batches(sorted(page, key=lambda item: len(item.text)), VECTORS_AT_ONCE):
-            vectors = _vectors(meaning, embedder, batch)
-            if not vectors:
+            vectors = _vectors(meaning, writer, batch)
+            if vectors is None:
                 return Embedded(store.count_pending(namespace, generation), complete=False)
             store.set_vectors(namespace, generation, vectors, now)
             done += len(vectors)
@@ -125,38 +121,51 @@ def embed_pending(
     return Embedded(failed, complete=True)  # what others wrote meanwhile is theirs to embed
 
 
-def _vectors(meaning: Meaning, embedder: Embedder, batch: Sequence[Pending]) -> list[tuple[Pending, Vector]]:
-    """A batch's vectors. One text that can't be embedded must not hold up the others; none: it is down."""
+def _vectors(
+    meaning: Meaning, writer: Writer, batch: Sequence[Pending]
+) -> list[tuple[Pending, Vector]] | None:
+    """A batch's vectors. Texts that can't be embedded must not hold up the others; None: it is down."""
     vectors: list[tuple[Pending, Vector]] = []
     try:
-        together = meaning.embed(embedder, [item.text for item in batch])
+        together = meaning.embed(writer, [item.text for item in batch])
         return list(zip(batch, together, strict=True))
     except EmbedderError as error:
         trouble = error
-    for number, item in enumerate(batch, 1):
-        if isinstance(trouble, _NO_TEXT_S_FAULT) or (number > _GIVE_UP and not vectors):
+    for number, item in enumerate(batch):
+        if isinstance(trouble, _NO_TEXT_S_FAULT):
+            break
+        if number == _GIVE_UP and not vectors and not _is_well(meaning, writer):
             break
         try:
-            vectors.append((item, meaning.embed(embedder, [item.text])[0]))
+            vectors.append((item, meaning.embed(writer, [item.text])[0]))
         except EmbedderError as error:
             trouble = error
-    if not vectors:
-        _log.warning("No vectors for now: %s", trouble)
-    return vectors
+    if vectors or (not isinstance(trouble, _NO_TEXT_S_FAULT) and _is_well(meaning, writer)):
+        return vectors
+    _log.warning("No vectors for now: %s", trouble)
+    return None
 
 
-def _catch_up(store: Store, meaning: Meaning, namespace: str, embedder: Embedder, now: datetime) -> None:
-    """The embedder works again: vectors for some of those that were kept without one, and more next time."""
-    generation = generation_of(embedder)
-    waiting = store.pending(namespace, generation, 0, CATCH_UP)
+def _is_well(meaning: Meaning, writer: Writer) -> bool:
+    """Whether a text that nobody refuses can be embedded."""
     try:
-        vectors = meaning.embed(embedder, [item.text for item in waiting], soon=True) if waiting else ()
+        meaning.embed(writer, ["The sun is warm."])
+    except EmbedderError:
+        return False
+    return True
+
+
+def _catch_up(store: Store, meaning: Meaning, namespace: str, writer: Writer, now: datetime) -> None:
+    """The embedder works again: vectors for some of those that were kept without one, and more next time."""
+    waiting = store.pending(namespace, writer.generation, 0, CATCH_UP)
+    try:
+        vectors = meaning.embed(writer, [item.text for item in waiting], soon=True) if waiting else ()
     except EmbedderUnavailable:
         return
     except EmbedderError:
         meaning.owed.discard(namespace)  # one text among them is the trouble: reembed tries each alone
         return
-    store.set_vectors(namespace, generation, list(zip(waiting, vectors, strict=True)), now)
+    store.set_vectors(namespace, writer.generation, list(zip(waiting, vectors, strict=True)), now)
     if len(waiting) < CATCH_UP:
         meaning.owed.discard(namespace)
 
@@ -178,7 +187,7 @@ def ingest(
     passages = documents.split(source)
     if not passages:
         raise InvalidInput(f"{name} has no text to keep.")
-    embedder = writer_of(store, meaning, namespace)
+    writer = writer_of(store, meaning, namespace)
     records = [_passage(passage, title, name, now, metadata) for passage in passages]
     document = Document(
         id=known[0][0].id if known else drafting.new_id(),
@@ -190,7 +199,7 @@ def ingest(
         updated_at=now,
     )
     receipt = store.replace_document(
-        namespace, document, hash, records, generation=generation_of(embedder) if embedder else None, now=now
+        namespace, document, hash, records, generation=writer.generation if writer else None, now=now
     )
     return document, receipt.memories, True
 
@@ -220,37 +229,36 @@ def _passage(passage: documents.Passage, title: str, name: str, now: datetime, m
     )
 
 
-def writer_of(store: Store, meaning: Meaning, namespace: str) -> Embedder | None:
-    """The embedder for new memories; None when there is none now, so that the row is kept all the same."""
+def writer_of(store: Store, meaning: Meaning, namespace: str) -> Writer | None:
+    """Who embeds new memories; None when there is nobody now, so that the row is kept all the same."""
     try:
         embedder = meaning.writer(store.facts([namespace]).get(namespace))
-        if embedder is not None:
-            generation_of(embedder)  # one that must ask a server how long its vectors are may fail here
-        return embedder
+        return Writer(embedder, generation_of(embedder)) if embedder is not None else None
     except EmbedderError:
         meaning.owed.add(namespace)
         return None
 
 
-def vector_of(meaning: Meaning, embedder: Embedder, record: Record) -> Vector | None:
+def vector_of(meaning: Meaning, writer: Writer, record: Record) -> Vector | None:
     """The vector of a record, or None when it can't be had now."""
     try:
         text = embedded_text(record.content, record.speaker, record.headings, None)
-        vector: Vector = meaning.embed(embedder, [text], soon=True)[0]
+        vector: Vector = meaning.embed(writer, [text], soon=True)[0]
         return vector
     except EmbedderError:
         return None
 
 
-def _given(draft: Draft, embedder: Embedder | None) -> Vector:
-    if embedder is None:
+def _given(draft: Draft, writer: Writer | None) -> Vector:
+    if writer is None:
         raise InvalidInput("A vector was given, but there is no embedder that it could belong to: set one.")
     import numpy as np
 
     vector = np.asarray(draft.vector, np.float32)
-    if vector.shape != (embedder.dimensions,) or not np.isfinite(vector).all():
+    wanted = writer.generation.dimensions
+    if vector.shape != (wanted,) or not np.isfinite(vector).all():
         raise InvalidInput(
-            f"The vector must have {embedder.dimensions} finite numbers, as {embedder.name} gives."
+            f"The vector must have {wanted} finite numbers, as {writer.generation.model} gives."
         )
     length = float(np.linalg.norm(vector))
     if length == 0:

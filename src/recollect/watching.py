@@ -78,7 +78,7 @@ class Watch:
                 folders.lies_in(name, folder.path) and Path(name) not in folder.known
                 for folder in self._folders
             )
-            and folders.signature_of(Path(name)) is None
+            and folders.is_gone(Path(name))
         ]
 
     def forget(self, name: str) -> Iterator[Event]:
@@ -132,7 +132,7 @@ class Watch:
             yield from self._waiting(name, error)
             return
         except InvalidInput as error:
-            if folders.signature_of(path) == signature:  # else it is being changed: next time
+            if _is_still(path, signature):  # else it is being changed: next time
                 folder.known[path] = signature
                 yield Event("skipped", name, reason=str(error))
             return
@@ -152,6 +152,13 @@ class Watch:
         self._is_waiting = True
         if not self._was_waiting:
             yield Event("waiting", name, reason=str(error))
+
+
+def _is_still(path: Path, signature: Signature) -> bool:
+    try:
+        return folders.signature_of(path) == signature
+    except OSError:
+        return False
 
 
 def _is_blank(path: Path, signature: Signature) -> bool:

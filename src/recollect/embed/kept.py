@@ -57,7 +57,9 @@ class Kept:
             return None
         import numpy as np
 
-        return np.frombuffer(found, "<f4").astype(np.float32)
+        vector = np.frombuffer(found, "<f4").astype(np.float32)
+        has_direction = np.isfinite(vector).all() and vector.any()  # SQLite does not notice every damage
+        return vector if has_direction else None
 
     def keep_vector(self, fingerprint: str, text: str, vector: NDArray[np.float32]) -> None:
         """Keep the vector of a question; those that were not used for the longest time make room."""

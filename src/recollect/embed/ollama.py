@@ -15,14 +15,15 @@ class OllamaEmbedder(Remote):
     most_texts = 32
 
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.model, "input": list(texts), "truncate": True}
-        return body | ({"dimensions": self._wanted} if self._wanted else {})
+        return {"model": self.model, "input": list(texts), "truncate": True}
 
     def _read(self, answer: Any) -> list[list[float]]:
         vectors: list[list[float]] = answer["embeddings"]
         return vectors
 
-    def _advice(self, status: int) -> str:
+    def _advice(self, status: int, told: str) -> str:
+        if status == 404 and not told:  # where it knows the path, it says what it has not found
+            return f"it knows no {self.path}: update Ollama, or look at base_url, and at OLLAMA_HOST"
         if status == 404:
             return f"run ollama pull {self.model}"
         return "look at base_url, and at OLLAMA_HOST"

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect.embed.remote import Remote
+from recollect.embed.settings import OPENAI
 from recollect.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-HOME = "https://api.openai.com/v1"
 
 
 class OpenAIEmbedder(Remote):
@@ -22,15 +21,14 @@ class OpenAIEmbedder(Remote):
     most_texts = 128
 
     def _vectors(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
-        if self._access.key is None and self._access.base_url == HOME and not self._access.problem:
+        if self._access.key is None and self._access.base_url == OPENAI and not self._access.problem:
             raise EmbedderUnavailable(
                 f"{self.name} needs a key: set {self._access.key_from or 'api_key_env'}"
             )
         return super()._vectors(texts, soon=soon)
 
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
-        return body | ({"dimensions": self._wanted} if self._wanted else {})
+        return {"model": self.model, "input": list(texts)}
 
     def _read(self, answer: Any) -> list[list[float]]:
         """In the order of `index`, which need not be the order of the list."""
@@ -41,7 +39,7 @@ class OpenAIEmbedder(Remote):
         vectors = dict(zip(places, (item["embedding"] for item in data), strict=True))
         return [vectors[place] for place in range(len(data))]
 
-    def _advice(self, status: int) -> str:
+    def _advice(self, status: int, told: str) -> str:
         if status in (401, 403):
             named = self._access.key_from or "api_key_env"
             return f"it refuses the key in {named}" if self._access.key else f"it wants a key: set {named}"

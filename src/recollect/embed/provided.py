@@ -128,7 +128,8 @@ class Provided(ABC):
 def _lengths(rows: NDArray[np.float32], name: str) -> NDArray[np.float32]:
     import numpy as np
 
-    lengths: NDArray[np.float32] = np.linalg.norm(rows, axis=1, keepdims=True).astype(np.float32)
+    with np.errstate(over="ignore"):
+        lengths: NDArray[np.float32] = np.linalg.norm(rows, axis=1, keepdims=True).astype(np.float32)
     if not (np.isfinite(lengths).all() and lengths.all()):
         raise EmbedderFailed(f"{name} gave a vector without a direction (zeros, or not finite)")
     return lengths

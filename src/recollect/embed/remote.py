@@ -7,16 +7,16 @@ provider that was found to be down is left alone for a while, so that not every 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from recollect.embed.patience import Patience, Pause, TryAgain, seconds_of, whether_again
+from recollect.embed.patience import Patience, Pause, TryAgain, attempts, hush, seconds_of
 from recollect.embed.provided import Provided
 from recollect.embed.settings import Access, EmbedderSettings, Named
 from recollect.errors import EmbedderFailed, EmbedderMissing, EmbedderUnavailable
@@ -32,11 +32,16 @@ _AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
 _TOO_LONG = frozenset({400, 413, 422})
 _WORTH_SHORTENING = 2_000
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_ABOUT_DIMENSIONS = re.compile(rb"(?i)dimension|matryoshka")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(?:sk|pk|key|bearer|token)[-_ ]\S{6,}")
 
 
 class _TooLong(EmbedderFailed):
     """The server refused the texts; shorter ones may do."""
+
+
+class _KnowsNoDimensions(EmbedderFailed):
+    """The server refused to be told how long vectors shall be; they can be cut here."""
 
 
 class Remote(Provided):
@@ -56,7 +61,9 @@ class Remote(Provided):
         self._hurried = Patience(3, held.timeout, held.timeout, refused=brief, longest_wait=brief)
         self._patient = Patience(6, 300.0, max(120.0, held.timeout), refused=10.0, longest_wait=120.0)
         self._pause = Pause()
+        self._tells_dimensions = bool(self._wanted)
         self._client: tuple[int, httpx.Client] | None = None
+        self._loaded: tuple[Any, Any] | None = None
         self._lock = Lock()
         mind_forks(self)
 
@@ -77,15 +84,15 @@ class Remote(Provided):
 
     @abstractmethod
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
-        """What is sent."""
+        """What is sent, but for the dimensions."""
 
     @abstractmethod
     def _read(self, answer: Any) -> list[list[float]]:
         """The vectors in the order of the texts; ValueError, KeyError or TypeError when it is no answer."""
 
     @abstractmethod
-    def _advice(self, status: int) -> str:
-        """What to do when the server says no for a reason that has nothing to do with the texts."""
+    def _advice(self, status: int, told: str) -> str:
+        """What to do when the server says no, and `told` why, for a reason that lies not in the texts."""
 
     @property
     def _place(self) -> str:
@@ -94,62 +101,63 @@ class Remote(Provided):
     @property
     def _where(self) -> str:
         """The provider and its address, as they may be shown."""
-        address = re.sub(r"(?<=//)[^/@]*@|[?#].*", "", self._access.base_url)
-        return f"{self.name.partition(':')[0]} at {address}"
+        return f"{self.name.partition(':')[0]} at {self._access.address}"
 
     def _vectors(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
         import numpy as np
 
         if self._access.problem:
             raise EmbedderUnavailable(self._access.problem)
-        parts = [self._ask(part, soon=soon) for part in _parts(texts, self._most_texts, self.most_characters)]
+        begun = time.monotonic() if soon else None
+        parts = [self._ask(part, begun) for part in _parts(texts, self._most_texts, self.most_characters)]
         if len({part.shape[1] for part in parts}) != 1:
             raise EmbedderFailed(f"{self._where} gave vectors of different lengths")
         return np.concatenate(parts)
 
-    def _ask(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
-        """One request; a single text that is too long for the model is cut until it is not."""
+    def _ask(self, texts: Sequence[str], begun: float | None) -> NDArray[np.float32]:
+        """One request, `begun` when somebody began to wait for it, and for others with it, if anybody does.
+
+        A single text that is too long for the model is cut until it is not.
+        """
         try:
-            return self._try(texts, soon=soon)
+            return self._try(texts, begun)
+        except _KnowsNoDimensions:
+            self._tells_dimensions = False
+            return self._ask(texts, begun)
         except _TooLong:
             if len(texts) > 1 or len(texts[0]) <= _WORTH_SHORTENING:
                 raise
-            return self._ask([texts[0][: max(_WORTH_SHORTENING, len(texts[0]) // 2)]], soon=soon)
+            return self._ask([texts[0][: max(_WORTH_SHORTENING, len(texts[0]) // 2)]], begun)
 
-    def _try(self, texts: Sequence[str], *, soon: bool) -> NDArray[np.float32]:
+    def _try(self, texts: Sequence[str], begun: float | None) -> NDArray[np.float32]:
+        soon = begun is not None
         self._pause.check(soon=soon)
         patience = self._hurried if soon else self._patient
-        stamina = _library("stamina", self.name)
-        logging.getLogger("stamina").addHandler(_silent)
-        begun = time.monotonic()
+        started = time.monotonic() if begun is None else begun
         try:
-            for attempt in stamina.retry_context(
-                on=lambda error: whether_again(error, patience, time.monotonic() - begun),
-                attempts=patience.attempts,
-                timeout=patience.seconds,
-                wait_initial=0.2,
-                wait_max=8.0,
-                wait_jitter=0.2,
-            ):
+            for attempt in attempts(self._libraries()[1], patience, started):
                 with attempt:
-                    answer = self._post(texts, patience, begun)
+                    answer = self._post(texts, patience, started)
         except TryAgain as trouble:
-            self._pause.begin(str(trouble), refused=trouble.refused)
+            self._pause.begin(str(trouble), for_all=trouble.refused or not soon)
             raise EmbedderUnavailable(str(trouble)) from trouble.__cause__
         except EmbedderUnavailable as error:
-            self._pause.begin(str(error), refused=True)
+            self._pause.begin(str(error), for_all=True)
             raise
         self._pause.end()
         return self._checked(answer, len(texts))
 
     def _post(self, texts: Sequence[str], patience: Patience, begun: float) -> bytes:
         """The body of an answer that says yes."""
-        httpx = _library("httpx", self.name)
+        httpx, _ = self._libraries()
         left = max(0.05, min(patience.one, patience.seconds - (time.monotonic() - begun)))
         limits = httpx.Timeout(left, connect=min(left, patience.refused))
-        url = self._access.base_url.rstrip("/") + self.path
+        url = self._access.address.rstrip("/") + self.path
+        content = self._body(texts)
+        if self._tells_dimensions:
+            content["dimensions"] = self._wanted
         try:
-            with self._opened().stream("POST", url, json=self._body(texts), timeout=limits) as response:
+            with self._opened().stream("POST", url, json=content, timeout=limits) as response:
                 body = _read_within(response, time.monotonic() + left, self._where)
         except httpx.TimeoutException as error:
             raise TryAgain(f"{self._where} did not answer in time") from error
@@ -172,17 +180,20 @@ class Remote(Provided):
             raise EmbedderUnavailable(f"{self._where}: the quota of this key is used up")
         if status in _AGAIN:
             raise TryAgain(said, wait=seconds_of(retry_after))
+        if status in _TOO_LONG and self._tells_dimensions and _ABOUT_DIMENSIONS.search(body):
+            raise _KnowsNoDimensions(f"{said}: it knows no dimensions")
         if status in _TOO_LONG:
             raise _TooLong(f"{said}: it refuses this text")
-        raise EmbedderUnavailable(f"{said}: {self._advice(status)}")
+        raise EmbedderUnavailable(f"{said}: {self._advice(status, told)}")
 
     def _checked(self, body: bytes, wanted: int) -> NDArray[np.float32]:
         import numpy as np
 
         try:
             vectors = self._read(json.loads(body))
-            rows = np.asarray(vectors, np.float32)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            with np.errstate(over="ignore"):  # what becomes infinite is refused as such
+                rows = np.asarray(vectors, np.float32)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise EmbedderFailed(f"{self._where} gave an answer that can't be read as vectors") from error
         if len(vectors) != wanted:
             raise EmbedderFailed(f"{self._where} gave {len(vectors)} vectors for {wanted} texts")
@@ -190,17 +201,34 @@ class Remote(Provided):
             raise EmbedderFailed(f"{self._where} gave an answer that can't be read as vectors")
         return rows
 
+    def _libraries(self) -> tuple[Any, Any]:
+        """httpx and stamina. No fork comes between: a child waits for ever for an import of its parent."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = (_library("httpx", self.name), _library("stamina", self.name))
+                hush(self._loaded[1])
+                import_module("encodings.idna")  # else imported by whoever looks up the first address
+            return self._loaded
+
     def _opened(self) -> httpx.Client:
+        library, _ = self._libraries()
         with self._lock:
             if self._client is None or self._client[0] != os.getpid():
-                self._client = (os.getpid(), self._connect())
+                self._client = (os.getpid(), self._connect(library))
             return self._client[1]
 
-    def _connect(self) -> httpx.Client:
-        library = _library("httpx", self.name)
+    def _connect(self, library: Any) -> httpx.Client:
+        try:
+            return self._connected(library)
+        except (library.InvalidURL, ImportError, ValueError, OSError) as error:
+            raise EmbedderUnavailable(f"{self._where} can't be asked: {self._masked(str(error))}") from error
+
+    def _connected(self, library: Any) -> httpx.Client:
         key = self._access.key
         url = library.URL(self._access.base_url)
         options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key.reveal()}"} if key else {}}
+        if url.userinfo and not key:  # not left in the address, which is logged
+            options["auth"] = (url.username, url.password)
         if url.host in _LOOPBACK:  # no proxy leads to oneself, and without TLS nobody needs certificates
             options["mounts"] = dict.fromkeys(("http://", "https://", "all://"))
             options["verify"] = url.scheme != "http"
@@ -215,13 +243,7 @@ class Remote(Provided):
         return " ".join(seen.split())[:160]
 
 
-_silent = logging.NullHandler()
-"""stamina logs each new attempt: for whoever listens, never on the terminal by itself."""
-
-
 def _library(name: str, embedder: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ BUILT_IN = ("arctic-s", "static-s", "hash")
 MOST_DIMENSIONS = 16_000
 """As many as PostgreSQL's vectors may have."""
 TIMEOUT = 10.0
+OPENAI = "https://api.openai.com/v1"
 
 _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "enabled": bool,
@@ -59,6 +61,24 @@ class Access:
     key_from: str = ""
     problem: str = ""
     origin: str = "default"
+
+    @property
+    def address(self) -> str:
+        """Where it is, without a user and a password.
+
+        >>> Access("https://me:secret@host/v1").address
+        'https://host/v1'
+        """
+        return masked(self.base_url, "")
+
+
+def masked(url: str, user: str = "***@") -> str:
+    """An address that may be shown, without what may be a secret in it: its user, and what is asked of it.
+
+    >>> masked("https://me:secret@host/v1?key=secret")
+    'https://***@host/v1'
+    """
+    return re.sub(r"[?#].*", "", re.sub(r"(?<=//)[^/]*@", user, url))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +183,11 @@ def _check(name: str, value: object, where: str) -> None:
         raise ConfigError(f"{where} sets the embedder's {name} to {value!r}: write {said}.")
     if name in ("provider", "model", "base_url") and not value:
         raise ConfigError(f"{where} sets the embedder's {name} to nothing: fill it in, or remove the line.")
+    if name == "api_key_env" and not re.fullmatch(r"\w*", str(value)):
+        raise ConfigError(
+            f"{where} sets api_key_env to something else than the name of an environment variable, such as "
+            "OPENAI_API_KEY: put the key into that variable, and its name here."
+        )
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value < float("inf"):
         raise ConfigError(f"{where} sets the embedder's {name} to {value}: give more than 0.")
 

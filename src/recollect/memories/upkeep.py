@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect import checks, remembering, weighing
 from recollect.errors import EmbedderMissing, InvalidInput
-from recollect.meaning import generation_of
+from recollect.meaning import Writer, generation_of
 from recollect.memories.front import Front
 from recollect.store.text import analyse
 from recollect.types import Document, Finding, Ingested, Progress, Receipt, Stats
@@ -49,9 +49,9 @@ class Upkeep(Front):
         document, removed, changed = remembering.ingest(
             self._store, self._meaning, self._namespace, label, text, now, checks.metadata(metadata or {})
         )
-        embedder = remembering.writer_of(self._store, self._meaning, self._namespace)
-        if embedder is not None:
-            remembering.embed_pending(self._store, self._meaning, self._namespace, embedder, now, progress)
+        writer = remembering.writer_of(self._store, self._meaning, self._namespace)
+        if writer is not None:
+            remembering.embed_pending(self._store, self._meaning, self._namespace, writer, now, progress)
         if not changed:
             return Ingested(document, "unchanged")
         return Ingested(document, "replaced" if known else "added", removed)
@@ -78,10 +78,14 @@ class Upkeep(Front):
             raise EmbedderMissing(
                 "No embedder is installed or set: pip install recollect-arctic-s, or set embedder to another."
             )
-        waiting, complete = remembering.embed_pending(
-            self._store, self._meaning, self._namespace, embedder, self._now(), progress
-        )
+        prepare = getattr(embedder, "prepare", None)
+        if prepare is not None:
+            prepare()
         generation = generation_of(embedder)
+        writer = Writer(embedder, generation)
+        waiting, complete = remembering.embed_pending(
+            self._store, self._meaning, self._namespace, writer, self._now(), progress
+        )
         if complete and facts is not None and (facts.generation != generation or facts.next_generation):
             self._store.switch_generation(self._namespace, generation, self._now())
         return waiting
@@ -93,8 +97,8 @@ class Upkeep(Front):
         """
         self._later.finish()
         self._store.rebuild(analyse, progress)
-        embedder = remembering.writer_of(self._store, self._meaning, self._namespace)
-        return self.reembed(progress) if embedder is not None else 0
+        writer = remembering.writer_of(self._store, self._meaning, self._namespace)
+        return self.reembed(progress) if writer is not None else 0
 
     def stats(self) -> Stats:
         """This namespace in numbers."""

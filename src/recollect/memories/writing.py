@@ -8,7 +8,6 @@ from typing import Unpack
 
 from recollect import checks, drafting, remembering
 from recollect.errors import InvalidInput
-from recollect.meaning import generation_of
 from recollect.memories.finding import Finding
 from recollect.memories.front import Id
 from recollect.store.base import Record
@@ -80,10 +79,10 @@ class Writing(Finding):
         """Change fields of a memory (those of `Changes`); a new text is analysed and embedded anew."""
         now = self._now()
         vector = None
-        embedder = remembering.writer_of(self._store, self._meaning, self._namespace)
+        writer = remembering.writer_of(self._store, self._meaning, self._namespace)
         planned = drafting.changed(self.get(id), dict(changes), now)
-        if embedder is not None and {"text", "speaker"} & changes.keys():
-            vector = remembering.vector_of(self._meaning, embedder, planned)
+        if writer is not None and {"text", "speaker"} & changes.keys():
+            vector = remembering.vector_of(self._meaning, writer, planned)
             if vector is None:
                 self._meaning.owed.add(self._namespace)
 
@@ -94,7 +93,7 @@ class Writing(Finding):
             self._namespace,
             planned.id,
             rewrite,
-            generation=generation_of(embedder) if embedder else None,
+            generation=writer.generation if writer else None,
             now=now,
             session=self._session,
         )
