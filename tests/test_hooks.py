@@ -208,6 +208,15 @@ def test_a_project_can_be_left_out(agent: Agent, way: str) -> None:
     assert agent.waiting() == 0
 
 
+def test_hooks_do_nothing_in_a_folder_that_sends_memories_elsewhere(agent: Agent) -> None:
+    agent.transcript(*TALK)
+    (agent.project / "recollect.toml").write_text('url = "postgresql://db.example.invalid/x"')
+    for event in ("session-start", "user-prompt", "session-end"):
+        assert agent.run(event, input=agent.payload(prompt=QUESTION)).stdout == ""
+    assert agent.kept() == []
+    assert "sends memories to postgresql://db.example.invalid/x" in agent.log()
+
+
 def test_the_store_and_namespace_of_the_command_line_win(agent: Agent) -> None:
     agent.transcript(*TALK)
     agent.call("session-end", "-s", str(agent.home / "other.db"), "-n", "mine", "--wait")

@@ -144,6 +144,62 @@ timeout = 3
         assert config.load(embedder="hash").embedder == "hash"
 
 
+class TestFilesOfOthers:
+    """A recollect.toml that came with a folder was not written by whoever works there."""
+
+    TABLE = '[embedder]\nprovider = "openai"\nmodel = "m"\nbase_url = "{}"\napi_key_env = "MY_KEY"'
+
+    @pytest.fixture(autouse=True)
+    def a_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MY_KEY", KEY)
+
+    def test_they_send_no_key_to_another_machine(self) -> None:
+        written(self.TABLE.format("https://evil.example/v1"))
+        settings = config.load()
+        assert settings.embedding.access["openai"].key is None
+        assert config.elsewhere(settings) == "https://evil.example/v1"
+        with pytest.raises(EmbedderUnavailable, match="set OPENAI_BASE_URL to that, if it is meant"):
+            find_embedder("openai:m", settings.embedding).embed(["text"])
+
+    @pytest.mark.parametrize("way", ["here", "environment", "own file", "named file"])
+    def test_a_machine_that_the_user_named_gets_it(
+        self, way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        url = "http://127.0.0.1:8000/v1" if way == "here" else "https://proxy.example/v1"
+        written(self.TABLE.format(url))
+        if way == "environment":
+            monkeypatch.setenv("OPENAI_BASE_URL", url)
+        if way == "named file":
+            monkeypatch.setenv("RECOLLECT_CONFIG", "recollect.toml")
+        if way == "own file":
+            config.user_file().parent.mkdir(parents=True)
+            Path("recollect.toml").rename(config.user_file())
+        settings = config.load()
+        assert settings.embedding.access["openai"].key is not None
+        assert config.elsewhere(settings) is None or way == "environment"
+
+    @pytest.mark.parametrize(
+        ("url", "machine"),
+        [
+            ("memory.db", None),
+            ("postgresql://localhost/x", None),
+            ("postgresql:///x", None),
+            ("postgresql://me:secret@127.0.0.1:5/x", None),
+            ("postgresql://me:secret@db.example/x", "postgresql://***@db.example/x"),
+            ("postgresql:///x?host=evil.example", "postgresql:///x"),
+            ("postgresql://localhost,evil.example/x", "postgresql://localhost,evil.example/x"),
+            ("postgresql://127.0.0.1.evil.example/x", "postgresql://127.0.0.1.evil.example/x"),
+        ],
+    )
+    def test_a_store_on_another_machine_is_noticed(
+        self, url: str, machine: str | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        written(f'url = "{url}"')
+        assert config.elsewhere(config.load()) == machine
+        monkeypatch.setenv("RECOLLECT_URL", url)
+        assert config.elsewhere(config.load()) is None
+
+
 class TestTheEnvironment:
     def test_defaults(self) -> None:
         access = config.load().embedding.access

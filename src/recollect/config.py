@@ -58,7 +58,42 @@ def load(**given: str | bool | None) -> Config:
             values[name], origins[name] = value, origin
     if values["namespace"] == project.HERE:
         values["namespace"] = project.namespace_of(Path.cwd())
-    return Config(**values, origins=origins, embedding=_embedding(table, str(path)))
+    embedding = _embedding(table, str(path), is_own=path is None or _is_own(path))
+    return Config(**values, origins=origins, embedding=embedding)
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file was chosen by the user, and did not just come with the folder that they work in."""
+    return bool(os.environ.get("RECOLLECT_CONFIG")) or path == user_file()
+
+
+def elsewhere(config: Config) -> str | None:
+    """The other machine that texts would go to because the file of a folder says so, if there is one.
+
+    Whoever works in a folder has looked at it; a hook that runs by itself in every folder has not.
+    """
+    path = find_file()
+    if path is None or _is_own(path):
+        return None
+    provider = config.embedder.partition(":")[0]
+    access = config.embedding.access.get(provider)
+    named = [config.url] if (config.origins or {}).get("url") == str(path) else []
+    named += [access.base_url] if access and access.origin == str(path) else []
+    return next((masked(without_password(url)) for url in named if not _is_here(url)), None)
+
+
+def _is_here(url: str) -> bool:
+    """Whether a file or a server is on this machine.
+
+    >>> _is_here("notes.db"), _is_here("http://localhost:11434"), _is_here("postgresql://db.example.org/x")
+    (True, True, False)
+    """
+    if "://" not in url:
+        return True
+    if re.search(r"[?&](host|hostaddr|service)=", url):
+        return False
+    host = re.sub(r"^[^:]*://([^/@]*@)?(\[[^]]*\]|[^/:?#]*).*$", r"\2", url).lower()
+    return host in ("", "localhost", "[::1]") or re.fullmatch(r"127(\.\d+){3}", host) is not None
 
 
 def default_path() -> Path:
@@ -154,7 +189,7 @@ def _table(settings: dict[str, Any], where: str) -> Mapping[str, Any]:
     return table.options
 
 
-def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
+def _embedding(table: Mapping[str, Any], where: str, *, is_own: bool) -> EmbedderSettings:
     """What is set for providers: by the table, else by the variables that they are known for."""
     provider = table.get("provider")
     return EmbedderSettings(
@@ -164,7 +199,8 @@ def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
         batch=table.get("batch"),
         timeout=float(table.get("timeout", TIMEOUT)),
         access={
-            name: _access(name, table if provider == name else {}, where) for name in ("openai", "ollama")
+            name: _access(name, table if provider == name else {}, where, is_own=is_own)
+            for name in ("openai", "ollama")
         },
         cache=_cache(table),
         origins=dict.fromkeys(table, where)
@@ -172,13 +208,16 @@ def _embedding(table: Mapping[str, Any], where: str) -> EmbedderSettings:
     )
 
 
-def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
-    """Where a provider is. What only the environment has wrong is said when somebody asks that provider."""
+def _access(provider: str, table: Mapping[str, Any], where: str, *, is_own: bool) -> Access:
+    """Where a provider is. What only the environment has wrong is said when somebody asks that provider.
+
+    A file that came with a folder can't send a key to another machine: the environment must name that too.
+    """
     variable: str = table.get("api_key_env", "OPENAI_API_KEY" if provider == "openai" else "")
     named = "OPENAI_BASE_URL" if provider == "openai" else "OLLAMA_HOST"
-    elsewhere = os.environ.get(named, "")
-    elsewhere = (elsewhere or OPENAI) if provider == "openai" else _ollama_url(elsewhere)
-    url, problem = str(table.get("base_url", elsewhere)).strip().rstrip("/"), ""
+    usual = os.environ.get(named, "")
+    usual = (usual or OPENAI) if provider == "openai" else _ollama_url(usual)
+    url, problem = str(table.get("base_url", usual)).strip().rstrip("/"), ""
     if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
         source = f"{where} sets base_url" if "base_url" in table else f"{named} is set"
         problem = f"{source} to {masked(url)!r}: write a whole address, such as http://host:8000/v1"
@@ -188,6 +227,8 @@ def _access(provider: str, table: Mapping[str, Any], where: str) -> Access:
     if not (key.isascii() and key.isprintable()):
         problem, key = f"{variable} has characters that no key has: set it again", ""
     origin = where if "base_url" in table else named if os.environ.get(named) else "default"
+    if key and origin == where and not (is_own or _is_here(url) or url == usual.strip().rstrip("/")):
+        problem, key = f"{where} sends {variable} to {masked(url)}: set {named} to that, if it is meant", ""
     return Access(url, Secret(key) if key else None, variable, problem, origin)
 
 

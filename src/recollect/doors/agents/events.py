@@ -12,7 +12,7 @@ from recollect import config, project
 from recollect.doors.agents import payload
 from recollect.doors.agents.deadline import Deadline
 from recollect.doors.agents.payload import Payload
-from recollect.errors import NoSuchStore
+from recollect.errors import ConfigError, NoSuchStore
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -127,7 +127,12 @@ def _settings(given: Given, asked: Payload) -> Config:
     named: dict[str, Any] = {"url": given.store, "namespace": given.namespace, "embedder": given.embedder}
     settings = config.load(**named, quick=given.quick)
     if (settings.origins or {}).get("namespace") == "default":
-        return config.load(**named | {"namespace": project.HERE}, quick=given.quick)
+        settings = config.load(**named | {"namespace": project.HERE}, quick=given.quick)
+    if settings.hooks and (machine := config.elsewhere(settings)):
+        raise ConfigError(
+            f"The recollect.toml of this folder sends memories to {machine}, so its hooks do nothing: "
+            "name that yourself, by RECOLLECT_URL or OPENAI_BASE_URL, or set RECOLLECT_HOOKS=false."
+        )
     return settings
 
 
