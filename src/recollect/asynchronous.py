@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import aclosing
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Result = TypeVar("Result")
 Item = TypeVar("Item")
-_END: Any = object()
+BATCH = 200
+"""How many records are fetched from a store at a time: a thread is not asked for each of them."""
 
 
 def _on_a_thread(
@@ -65,6 +69,11 @@ class AsyncMemories:
         return self.memories.namespace
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing here can be changed."""
+        return self.memories.read_only
+
+    @property
     def session_id(self) -> str | None:
         """The session that everything here happens in, if there is one."""
         return self.memories.session_id
@@ -80,8 +89,10 @@ class AsyncMemories:
     async def export_records(self, *, vectors: bool = False) -> AsyncIterator[dict[str, Any]]:
         """Everything in this namespace as plain records, losing nothing; vectors only when asked for."""
         records = await asyncio.to_thread(self.memories.export_records, vectors=vectors)
-        async for record in iterate(records):
-            yield record
+        async with aclosing(batches(records)) as fetched:
+            async for some in fetched:
+                for record in some:
+                    yield record
 
     if TYPE_CHECKING:
 
@@ -138,12 +149,25 @@ class AsyncMemories:
     why_not = _on_a_thread(Memories.why_not)
 
 
-async def iterate(items: Iterator[Item]) -> AsyncIterator[Item]:
-    """Whatever an iterator gives, each item fetched on a thread."""
+async def batches(items: Iterator[Item], most: int = BATCH) -> AsyncGenerator[list[Item], None]:
+    """Whatever an iterator gives, some at a time, fetched on a thread.
+
+    The iterator is closed at the end, even when whoever waits is cancelled while it is being read.
+    """
+    reading = threading.Lock()
+
+    def fetch() -> list[Item]:
+        with reading:
+            return list(islice(items, most))
+
+    def close() -> None:
+        with reading:
+            closing = getattr(items, "close", None)
+            if closing is not None:
+                closing()
+
     try:
-        while (item := await asyncio.to_thread(next, items, _END)) is not _END:
-            yield item
+        while some := await asyncio.to_thread(fetch):
+            yield some
     finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            await asyncio.to_thread(close)
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, close))

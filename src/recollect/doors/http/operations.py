@@ -24,7 +24,8 @@ class Operation:
     """One thing that can be asked for.
 
     `run` gets the memories of the namespace and what was given, by name; with `progress`, also what to call
-    as the work goes on. `reach` says whether it concerns one namespace or the whole store.
+    as the work goes on. `reach` says whether it concerns one namespace or the whole store, `location` where
+    what was made is found.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Operation:
     status: int = 200
     progress: bool = False
     lines: bool = False
+    location: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True)
