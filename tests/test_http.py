@@ -313,7 +313,7 @@ class TestWhatIsRefused:
             ("POST", "/v1/import", {"content": b"3\n", "headers": AS_LINES}, 400,
              "object"),
             ("GET", "/v1/nothing", {}, 404, "nothing"),
-            ("PUT", "/v1/recall", {}, 405, "Method"),
+            ("PUT", "/v1/recall", {}, 405, "POST"),
         ],
     )  # fmt: skip
     def test_bad_input_gets_one_sentence_and_changes_nothing(
