@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.resources import files
 
+import apsw
 import pytest
 
 from recollect import Draft, InvalidInput, Memories, NoSuchMemory, Place
+from recollect.store.statements import statement
 
 Open = Callable[..., Memories]
 
@@ -201,3 +204,13 @@ def test_a_history_that_is_too_long_keeps_what_it_is_about(memories: Memories) -
     found = [each.id for each in memories.history("120")]
     assert len(found) == 100
     assert "120" in found
+
+
+@pytest.mark.parametrize("name", ["relations", "history"])
+def test_on_sqlite_no_more_is_read_than_asked_for(name: str) -> None:
+    package = "recollect.store.sqlite"
+    connection = apsw.Connection("")
+    connection.execute(files(package).joinpath("schema.sql").read_text("utf-8"))
+    given = {"namespace": "n", "id": "a", "ids": "[]", "limit": 9, "now": 0}
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement(package, name)}", given)]
+    assert not [step for step in plan if "memory_by_time" in step or step.startswith("SCAN r USING")]

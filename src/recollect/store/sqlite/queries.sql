@@ -200,23 +200,27 @@ JOIN session s ON s.number = use.session
 WHERE n.name = :namespace AND m.id = :id
 ORDER BY use.later DESC, use.at DESC, use.session DESC LIMIT 1
 
--- relations -- The edges of these memories, both ways.
-SELECT DISTINCT a.id, b.id, r.type, r.origin, r.created_at
-FROM memory m JOIN namespace n ON n.number = m.namespace
-JOIN relation r ON r.source = m.number OR r.target = m.number
-JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
-WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
+-- relations -- The edges of these memories, both ways; CROSS JOIN keeps to the order that the indexes are for.
+WITH these (number) AS MATERIALIZED (
+  SELECT m.number FROM json_each(:ids) wanted CROSS JOIN namespace n CROSS JOIN memory m
+  WHERE n.name = :namespace AND m.namespace = n.number AND m.id = wanted.value
+), edges AS (
+  SELECT r.* FROM these CROSS JOIN relation r ON r.source = these.number
+  UNION SELECT r.* FROM these CROSS JOIN relation r ON r.target = these.number
+)
+SELECT a.id, b.id, r.type, r.origin, r.created_at
+FROM edges r CROSS JOIN memory a ON a.number = r.source CROSS JOIN memory b ON b.number = r.target
 ORDER BY r.created_at, a.id, b.id, r.type LIMIT :limit
 
 -- history -- What a memory superseded and what superseded it, the nearest steps, itself too, in the order of time.
 WITH RECURSIVE later (id, steps) AS (
   SELECT :id, 0 UNION
-  SELECT x.superseded_by, later.steps + 1 FROM later JOIN memory x ON x.id = later.id
+  SELECT x.superseded_by, later.steps + 1 FROM later CROSS JOIN memory x ON x.id = later.id
     AND x.namespace = (SELECT number FROM namespace WHERE name = :namespace)
   WHERE x.superseded_by IS NOT NULL AND later.steps < :limit
 ), earlier (id, steps) AS (
   SELECT :id, 0 UNION
-  SELECT x.id, earlier.steps + 1 FROM earlier JOIN memory x ON x.superseded_by = earlier.id
+  SELECT x.id, earlier.steps + 1 FROM earlier CROSS JOIN memory x ON x.superseded_by = earlier.id
     AND x.namespace = (SELECT number FROM namespace WHERE name = :namespace)
   WHERE earlier.steps < :limit
 ), nearest (id) AS (
@@ -224,7 +228,9 @@ WITH RECURSIVE later (id, steps) AS (
   GROUP BY id ORDER BY min(steps), id LIMIT :limit
 )
 SELECT {columns} FROM {memories}
-WHERE n.name = :namespace AND m.id IN (SELECT id FROM nearest)
+WHERE m.number IN (
+    SELECT x.number FROM nearest CROSS JOIN memory x
+    WHERE x.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND x.id = nearest.id)
   AND (m.id = :id OR (m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)))
 ORDER BY m.created_at, m.number
 
