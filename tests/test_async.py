@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect import AsyncMemories, Memories
-from recollect.asynchronous import batches
+from recollect.asynchronous import Batches
 from recollect.errors import NoSuchMemory
 
 
@@ -104,13 +104,16 @@ def test_whoever_is_cancelled_while_a_store_is_read_leaves_it_closed() -> None:
             closed.set()
 
     async def use() -> None:
-        fetching = asyncio.ensure_future(anext(batches(records())))
+        batches = Batches(records())
+        fetching = asyncio.ensure_future(batches.next())
         assert await asyncio.to_thread(reading.wait, 60)
         fetching.cancel()
-        await asyncio.sleep(0)
-        go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await fetching
+        closing = asyncio.ensure_future(batches.close())
+        await asyncio.sleep(0)
+        go_on.set()
+        await closing
         assert await asyncio.to_thread(closed.wait, 60)
 
     asyncio.run(use())

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+import recollect
 from recollect import Memories
 from recollect.asynchronous import BATCH
 from recollect.doors.http import inputs
@@ -99,6 +104,40 @@ class TestOddRequests:
         pieces = (b" " * 300 for _ in range(9))
         sent = {"Content-Type": "application/json"}
         assert api.response("POST", "/v1/recall", headers=sent, content=pieces).status_code == 413
+
+
+def test_who_waits_when_the_server_stops_is_told(tmp_path: Path) -> None:
+    go_on, told = threading.Event(), []
+
+    class Waiting:
+        name, dimensions, fingerprint, query_prefix = "waiting", 2, "waiting-1", ""
+
+        def embed(self, texts: object) -> list[list[float]]:
+            assert go_on.wait(timeout=60)
+            return [[1.0, 0.0]]
+
+    async def use(api: Api) -> None:
+        sent = httpx.Request("POST", "http://localhost/v1/memories", json={"text": "x"}, headers=api.headers)
+        bodies = iter([{"type": "http.request", "body": sent.read()}])
+
+        async def receive() -> Any:
+            return next(bodies)
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        scope = {"type": "http", "method": "POST", "raw_path": b"/v1/memories", "query_string": b""}
+        headers = [(name.lower(), value) for name, value in sent.headers.raw]
+        asking = asyncio.ensure_future(api.app({**scope, "headers": headers}, receive, send))
+        await asyncio.sleep(0.1)
+        asking.cancel()
+        await asking
+        go_on.set()
+
+    with recollect.open(tmp_path / "memory.db", embedder=Waiting()) as memories:  # type: ignore[arg-type]
+        asyncio.run(use(Api(memories)))
+        assert told[0]["status"] == 503
+        assert b"being stopped" in told[1]["body"]
 
 
 class TestHowItAnswers:

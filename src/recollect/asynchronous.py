@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from recollect.memories import Memories
 
@@ -89,10 +88,13 @@ class AsyncMemories:
     async def export_records(self, *, vectors: bool = False) -> AsyncIterator[dict[str, Any]]:
         """Everything in this namespace as plain records, losing nothing; vectors only when asked for."""
         records = await asyncio.to_thread(self.memories.export_records, vectors=vectors)
-        async with aclosing(batches(records)) as fetched:
-            async for some in fetched:
+        batches = Batches(records)
+        try:
+            while some := await batches.next():
                 for record in some:
                     yield record
+        finally:
+            await batches.close()
 
     if TYPE_CHECKING:
 
@@ -149,25 +151,28 @@ class AsyncMemories:
     why_not = _on_a_thread(Memories.why_not)
 
 
-async def batches(items: Iterator[Item], most: int = BATCH) -> AsyncGenerator[list[Item], None]:
-    """Whatever an iterator gives, some at a time, fetched on a thread.
+class Batches(Generic[Item]):
+    """Whatever an iterator gives, some at a time, fetched on a thread."""
 
-    The iterator is closed at the end, even when whoever waits is cancelled while it is being read.
-    """
-    reading = threading.Lock()
+    def __init__(self, items: Iterator[Item], most: int = BATCH) -> None:
+        self._items = items
+        self._most = most
+        self._reading = threading.Lock()
 
-    def fetch() -> list[Item]:
-        with reading:
-            return list(islice(items, most))
+    async def next(self) -> list[Item]:
+        """The next few; none at the end."""
+        return await asyncio.to_thread(self._fetch)
 
-    def close() -> None:
-        with reading:
-            closing = getattr(items, "close", None)
-            if closing is not None:
-                closing()
+    async def close(self) -> None:
+        """Let go of the iterator, once it has answered: whoever waited may have been cancelled meanwhile."""
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._close))
 
-    try:
-        while some := await asyncio.to_thread(fetch):
-            yield some
-    finally:
-        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, close))
+    def _fetch(self) -> list[Item]:
+        with self._reading:
+            return list(islice(self._items, self._most))
+
+    def _close(self) -> None:
+        with self._reading:
+            close = getattr(self._items, "close", None)
+            if close is not None:
+                close()

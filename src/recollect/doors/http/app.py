@@ -7,7 +7,6 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,7 +24,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect import __version__
-from recollect.asynchronous import batches
+from recollect.asynchronous import Batches
 from recollect.doors.http import asking, openapi, page, problems
 from recollect.doors.http.guarding import Guard, check_allowed, without_traces
 from recollect.doors.http.metrics import CONTENT_TYPE, Metrics
@@ -161,14 +160,16 @@ class _Server:
         run = await run_in_threadpool(prepared)
         if method == "HEAD":
             return StreamingResponse(iter(()), media_type=asking.LINES)
-        records = batches(await run_in_threadpool(run))
-        first: list[object] = await anext(records, [])
+        records = Batches(await run_in_threadpool(run))
+        first = await records.next()
 
         async def lines() -> AsyncIterator[bytes]:
-            async with aclosing(records):
+            try:
                 yield _joined(first)
-                async for some in records:
+                while some := await records.next():
                     yield _joined(some)
+            finally:
+                await records.close()
 
         return StreamingResponse(lines(), media_type=asking.LINES)
 
@@ -269,6 +270,7 @@ _SAFETY = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": page.POLICY,
 }
+_STOPPING = Problem(503, "The server is being stopped: ask again once it is back.", problems.AGAIN)
 
 
 class _Outermost:
@@ -283,12 +285,12 @@ class _Outermost:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "path": scope["raw_path"].decode("latin-1"), "recollect.operation": "other"}
-        began, status = time.perf_counter(), 500
+        began, status, started = time.perf_counter(), 500, False
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started = message["status"], True
                 headers = MutableHeaders(scope=message)
                 for name, value in _SAFETY.items():
                     headers.setdefault(name, value)
@@ -298,10 +300,12 @@ class _Outermost:
         with self._server.metrics.in_progress.track_inprogress():
             try:
                 self._server.guard.check_place(Headers(scope=scope))
+                await self._app(scope, receive, answer)
             except Problem as problem:
                 await problems.response(problem)(scope, receive, answer)
-            else:
-                await self._app(scope, receive, answer)
+            except asyncio.CancelledError:  # the server ends, and has waited long enough
+                if not started:
+                    await problems.response(_STOPPING)(scope, receive, answer)
             finally:
                 took = time.perf_counter() - began
                 self._server.metrics.note(scope["recollect.operation"], status, took)

@@ -35,7 +35,7 @@ TITLES = {
     500: "Something went wrong",
     503: "That is not possible now",
 }
-_AGAIN = {"Retry-After": "2"}
+AGAIN = {"Retry-After": "2"}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "What went wrong, as RFC 9457 says.",
@@ -63,7 +63,7 @@ class Problem(Exception):
 def from_error(error: RecollectError) -> Problem:
     """An error of ours, with the status it means over HTTP."""
     status = _status(error)
-    return Problem(status, str(error), _AGAIN if status == 503 else None)
+    return Problem(status, str(error), AGAIN if status == 503 else None)
 
 
 def _status(error: RecollectError) -> int:
