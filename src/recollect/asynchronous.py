@@ -11,12 +11,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from recollect.memories import Memories
 
 if TYPE_CHECKING:
-    from recollect.types import Preview, Timeline
+    from recollect.memories.finding import TimeGiven
+    from recollect.memories.front import Id
+    from recollect.types import Filters, Place, Preview, Timeline
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -98,6 +100,18 @@ class AsyncMemories:
 
     if TYPE_CHECKING:
 
+        @overload
+        async def timeline(self, anchor: Id, before: int = 5, after: int = 5) -> Timeline: ...
+        @overload
+        async def timeline(
+            self,
+            anchor: None = None,
+            *,
+            timeframe: TimeGiven = None,
+            limit: int = 100,
+            older_than: Place | None = None,
+            **filters: Unpack[Filters],
+        ) -> list[Preview]: ...
         async def timeline(self, *given: Any, **named: Any) -> Timeline | list[Preview]:
             """As `Memories.timeline`: a Timeline around an anchor, else previews."""
 
