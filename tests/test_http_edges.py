@@ -165,3 +165,12 @@ class TestHowItAnswers:
         told = [json.loads(line) for line in api.response("GET", "/v1/export").text.splitlines()]
         assert told == list(memories.export_records())
         assert api.client.head("/v1/export", headers=api.headers).status_code == 200
+
+    def test_a_context_is_linked_to_its_session_by_what_is_in_it(self, api: Api, memories: Memories) -> None:
+        memories.remember_many([f"walrus {i} {'word ' * 60}" for i in range(9)])
+        asked = {"query": "walrus", "max_tokens": 200, "in_session": "s"}
+        told = api.ask("POST", "/v1/context", json=asked)["memories"]
+        memories.growth()  # what is noted in the background has been written then
+        links = [record["memory"] for record in memories.export_records() if record["type"] == "link"]
+        assert 0 < len(told) < 9
+        assert sorted(links) == sorted(each["id"] for each in told)
