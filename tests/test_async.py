@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import recollect
 from recollect import AsyncMemories, Memories
+from recollect.asynchronous import Batches
 from recollect.errors import NoSuchMemory
 
 
@@ -85,5 +87,33 @@ def test_an_export_left_half_way_lets_go_of_the_store(store_url: str) -> None:
             assert await anext(records)
             await records.aclose()  # type: ignore[attr-defined]
             await memories.remember("and writing goes on")
+
+    asyncio.run(use())
+
+
+def test_whoever_is_cancelled_while_a_store_is_read_leaves_it_closed() -> None:
+    """The iterator is busy on its thread just then: it is closed when it has answered."""
+    reading, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def records() -> Iterator[int]:
+        try:
+            reading.set()
+            assert go_on.wait(timeout=60)
+            yield from range(1_000)
+        finally:
+            closed.set()
+
+    async def use() -> None:
+        batches = Batches(records())
+        fetching = asyncio.ensure_future(batches.next())
+        assert await asyncio.to_thread(reading.wait, 60)
+        fetching.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await fetching
+        closing = asyncio.ensure_future(batches.close())
+        await asyncio.sleep(0)
+        go_on.set()
+        await closing
+        assert await asyncio.to_thread(closed.wait, 60)
 
     asyncio.run(use())

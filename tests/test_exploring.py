@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.resources import files
 
+import apsw
 import pytest
 
-from recollect import InvalidInput, Memories, NoSuchMemory, Place
+from recollect import Draft, InvalidInput, Memories, NoSuchMemory, Place
+from recollect.store.statements import statement
 
 Open = Callable[..., Memories]
 
@@ -155,3 +158,59 @@ def test_pages_of_sessions(memories: Memories) -> None:
         seen += [session.id for session in page]
         last = Place(page[-1].started_at, page[-1].id)
     assert seen == [f"s{i}" for i in reversed(range(7))]
+
+
+def test_pages_miss_nothing_of_the_moment_whose_last_was_forgotten(memories: Memories) -> None:
+    for i in range(6):
+        memories.remember(f"note {i}", id=f"n{i}", created_at="2026-05-01")
+        memories.start_session(f"s{i}", started_at="2026-05-01")
+    page = memories.timeline(limit=2)
+    memories.forget(page[0].id)
+    rest = memories.timeline(older_than=Place(page[0].created_at, page[0].id))
+    assert {f"n{i}" for i in range(4)} <= {each.id for each in rest}
+    gone = Place(datetime(2026, 5, 1, tzinfo=UTC), "a session that is gone")
+    assert len(memories.sessions(older_than=gone)) == 6
+
+
+def test_what_may_no_longer_be_found_is_not_found_beside_others(open_memories: Open) -> None:
+    now = [datetime(2026, 5, 20, 12, tzinfo=UTC)]
+    memories = open_memories(embedder="none", clock=lambda: now[0])
+    keep(memories, "hidden", "middle", "last")
+    memories.remember("expiring", id="expiring", expires_at="2026-05-21", created_at="2026-05-01T12:00")
+    memories.supersede("hidden", "expiring")
+    memories.supersede("expiring", "middle")
+    memories.supersede("middle", "last")
+    memories.delete("hidden")
+    assert [each.id for each in memories.history("last")] == ["expiring", "middle", "last"]
+    now[0] = datetime(2026, 5, 22, tzinfo=UTC)
+    assert [each.id for each in memories.history("last")] == ["middle", "last"]
+    assert [each.id for each in memories.history("hidden")] == ["hidden", "middle", "last"]
+    assert {each.id for each in memories.neighbourhood("middle").memories} == {"middle", "last"}
+
+
+def test_a_supersession_by_what_is_hidden_can_be_taken_back(memories: Memories) -> None:
+    keep(memories, "old", "new")
+    memories.supersede("old", "new")
+    memories.delete("new")
+    assert memories.unsupersede("old").superseded_by is None
+
+
+def test_a_history_that_is_too_long_keeps_what_it_is_about(memories: Memories) -> None:
+    memories.remember_many(
+        [Draft(str(i), id=str(i), created_at=f"2026-01-01T{i // 60:02}:{i % 60:02}") for i in range(130)]
+    )
+    for i in range(129):
+        memories.supersede(str(i), str(i + 1))
+    found = [each.id for each in memories.history("120")]
+    assert len(found) == 100
+    assert "120" in found
+
+
+@pytest.mark.parametrize("name", ["relations", "history"])
+def test_on_sqlite_no_more_is_read_than_asked_for(name: str) -> None:
+    package = "recollect.store.sqlite"
+    connection = apsw.Connection("")
+    connection.execute(files(package).joinpath("schema.sql").read_text("utf-8"))
+    given = {"namespace": "n", "id": "a", "ids": "[]", "limit": 9, "now": 0}
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement(package, name)}", given)]
+    assert not [step for step in plan if "memory_by_time" in step or step.startswith("SCAN r USING")]

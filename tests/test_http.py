@@ -91,6 +91,8 @@ def use_sessions_and_documents(api: Api) -> None:
     assert ask("GET", "/v1/documents")["items"][0]["name"] == "guide.md"
     found = ask("POST", "/v1/recall", json={"query": "restart", "document": ["guide.md"]})["hits"]
     assert found[0]["memory"]["document"] == "guide.md"
+    assert ask("POST", "/v1/documents/search", json={"query": "restart"})["hits"][0]["memory"]["document"]
+    assert ask("POST", "/v1/conversation", json={"query": "walrus"})[0]["content"] == "Walrus"
     assert ask("DELETE", "/v1/documents/guide.md")["documents"] == 1
 
 
@@ -98,6 +100,7 @@ def use_upkeep(api: Api) -> None:
     ask = api.ask
     assert ask("PUT", "/v1/weights", json={"semantic": 1, "keyword": 1})["semantic"] == 0.5
     assert ask("GET", "/v1/weights")["keyword"] == 0.5
+    assert ask("POST", "/v1/tune", json={"number": 10})["weights"] is None
     assert ask("POST", "/v1/weights/undo") is None
     assert ask("DELETE", "/v1/weights") is None
     assert ask("GET", "/v1/stats")["memories"] == 3
@@ -150,6 +153,19 @@ def test_whatever_memories_takes_can_be_sent() -> None:
     assert set(inputs.FILTERS) == set(Filters.__annotations__) - {"namespace"}
     assert set(inputs.DRAFT) == {"text", *DraftFields.__annotations__}
     assert set(inputs.CHANGES) == set(Changes.__annotations__)
+
+
+def test_whatever_memories_can_do_can_be_asked_for() -> None:
+    """By the same name, or by one that suits a path better; the rest has no meaning over HTTP."""
+    elsewhere = {
+        "conversation_timeline": "conversation", "delete": "hide", "documents": "list_documents",
+        "export_records": "export", "get": "get_memory", "import_records": "import", "ingest_text": "ingest",
+        "namespaces": "list_namespaces", "session": "get_session", "sessions": "list_sessions",
+        "tuned": "weights",
+    }  # fmt: skip
+    here = {"close", "find_id", "in_namespace", "in_session", "namespace", "read_only", "scope", "session_id"}
+    able = {elsewhere.get(name, name) for name in dir(Memories) if not name.startswith("_")} - here
+    assert able <= {operation.name for operation in openapi.OPERATIONS}
 
 
 def test_every_part_of_the_description_says_what_it_is_for() -> None:
@@ -314,7 +330,7 @@ class TestWhatIsRefused:
             ("POST", "/v1/import", {"content": b"3\n", "headers": AS_LINES}, 400,
              "object"),
             ("GET", "/v1/nothing", {}, 404, "nothing"),
-            ("PUT", "/v1/recall", {}, 405, "Method"),
+            ("PUT", "/v1/recall", {}, 405, "POST"),
         ],
     )  # fmt: skip
     def test_bad_input_gets_one_sentence_and_changes_nothing(

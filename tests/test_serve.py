@@ -11,6 +11,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,25 @@ def test_two_servers_share_one_store(tmp_path: Path) -> None:
     with serving(tmp_path) as one, serving(tmp_path) as other:
         kept = one.ask("/v1/memories", {"text": "Walrus"})
         assert other.ask("/v1/recall", {"query": "walrus"})["hits"][0]["memory"]["id"] == kept["id"]
+
+
+def test_servers_that_start_at_once_have_one_token(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as several:
+        owners = set(several.map(lambda _: TokenFile(tmp_path / "tokens.json").owner(), range(24)))
+        several.map(lambda i: TokenFile(tmp_path / "tokens.json").add(made(f"t{i}")), range(24))
+    assert owners == {TokenFile(tmp_path / "tokens.json").owner()}
+    assert len(TokenFile(tmp_path / "tokens.json").tokens()) == 25, "none was lost"
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {"tokens.json", ".tokens.json.lock"}
+
+
+def test_the_owners_token_is_revoked_like_any_other(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        TokenFile(tmp_path / "tokens.json").remove(OWNER)
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            server.ask("/v1/stats")
+        server.token = str(TokenFile(tmp_path / "tokens.json").owner().text)
+        assert server.ask("/v1/stats")["memories"] == 0
 
 
 def test_a_token_from_the_environment(tmp_path: Path) -> None:

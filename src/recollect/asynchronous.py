@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from recollect.memories import Memories
 
 if TYPE_CHECKING:
-    from recollect.types import Preview, Timeline
+    from recollect.memories.finding import TimeGiven
+    from recollect.memories.front import Id
+    from recollect.types import Filters, Place, Preview, Timeline
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 Item = TypeVar("Item")
-_END: Any = object()
+BATCH = 200
+"""How many records are fetched from a store at a time: a thread is not asked for each of them."""
 
 
 def _on_a_thread(
@@ -65,6 +70,11 @@ class AsyncMemories:
         return self.memories.namespace
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing here can be changed."""
+        return self.memories.read_only
+
+    @property
     def session_id(self) -> str | None:
         """The session that everything here happens in, if there is one."""
         return self.memories.session_id
@@ -80,11 +90,28 @@ class AsyncMemories:
     async def export_records(self, *, vectors: bool = False) -> AsyncIterator[dict[str, Any]]:
         """Everything in this namespace as plain records, losing nothing; vectors only when asked for."""
         records = await asyncio.to_thread(self.memories.export_records, vectors=vectors)
-        async for record in iterate(records):
-            yield record
+        batches = Batches(records)
+        try:
+            while some := await batches.next():
+                for record in some:
+                    yield record
+        finally:
+            await batches.close()
 
     if TYPE_CHECKING:
 
+        @overload
+        async def timeline(self, anchor: Id, before: int = 5, after: int = 5) -> Timeline: ...
+        @overload
+        async def timeline(
+            self,
+            anchor: None = None,
+            *,
+            timeframe: TimeGiven = None,
+            limit: int = 100,
+            older_than: Place | None = None,
+            **filters: Unpack[Filters],
+        ) -> list[Preview]: ...
         async def timeline(self, *given: Any, **named: Any) -> Timeline | list[Preview]:
             """As `Memories.timeline`: a Timeline around an anchor, else previews."""
 
@@ -138,12 +165,28 @@ class AsyncMemories:
     why_not = _on_a_thread(Memories.why_not)
 
 
-async def iterate(items: Iterator[Item]) -> AsyncIterator[Item]:
-    """Whatever an iterator gives, each item fetched on a thread."""
-    try:
-        while (item := await asyncio.to_thread(next, items, _END)) is not _END:
-            yield item
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            await asyncio.to_thread(close)
+class Batches(Generic[Item]):
+    """Whatever an iterator gives, some at a time, fetched on a thread."""
+
+    def __init__(self, items: Iterator[Item], most: int = BATCH) -> None:
+        self._items = items
+        self._most = most
+        self._reading = threading.Lock()
+
+    async def next(self) -> list[Item]:
+        """The next few; none at the end."""
+        return await asyncio.to_thread(self._fetch)
+
+    async def close(self) -> None:
+        """Let go of the iterator, once it has answered: whoever waited may have been cancelled meanwhile."""
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._close))
+
+    def _fetch(self) -> list[Item]:
+        with self._reading:
+            return list(islice(self._items, self._most))
+
+    def _close(self) -> None:
+        with self._reading:
+            close = getattr(self._items, "close", None)
+            if close is not None:
+                close()

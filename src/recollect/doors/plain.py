@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
 from recollect.types import Hit, Recall
+
+_AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
 
 
 def plain(value: object) -> Any:
@@ -20,11 +23,15 @@ def plain(value: object) -> Any:
     >>> plain(Recall(query="who?", notes=("keywords answered alone",)))["notes"]
     ['keywords answered alone']
     """
+    kind: Any = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    names = _field_names(kind)
+    if names is not None:
+        named = {name: plain(getattr(value, name)) for name in names}
+        return named | {"is_superseded": value.is_superseded} if isinstance(value, Hit) else named
     if isinstance(value, Recall):
         return _recall(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        return named | {"is_superseded": value.is_superseded} if isinstance(value, Hit) else named
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -34,6 +41,11 @@ def plain(value: object) -> Any:
     if isinstance(value, Set):
         return sorted(plain(item) for item in value)
     return str(value) if isinstance(value, PurePath) else value
+
+
+@lru_cache(maxsize=200)
+def _field_names(kind: Any) -> tuple[str, ...] | None:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def _recall(found: Recall) -> dict[str, Any]:

@@ -28,12 +28,15 @@ class Exploring(Finding):
     """What shows memories in their surroundings."""
 
     def history(self, id: Id) -> list[Memory]:
-        """What a memory superseded and what superseded it, step by step, itself among them, oldest first."""
+        """What a memory superseded and what superseded it, step by step, itself among them, oldest first.
+
+        What is hidden or has expired is left out, and of a very long history all but the nearest steps.
+        """
         return self._store.history(self._namespace, self.get(id).id, LONGEST_HISTORY, self._now())
 
     def neighbourhood(self, id: Id, *, limit: int = 40) -> Neighbourhood:
         """A memory, those within two edges of it and those beside it in its session, nearest first."""
-        centre = self.get(id)
+        centre, now = self.get(id), self._now()
         checks.limit(limit, lowest=1, highest=200)
         edges = self._store.relations(self._namespace, [centre.id], _EDGES)
         beside = self._beside(centre)
@@ -42,8 +45,8 @@ class Exploring(Finding):
         wanted = [*dict.fromkeys((*near, *_ends(edges)))]
         found = [
             memory
-            for memory in self._store.get(self._namespace, wanted[:limit], self._now())
-            if memory.deleted_at is None or memory.id == centre.id
+            for memory in self._store.get(self._namespace, wanted[:limit], now)
+            if memory.id == centre.id or _can_be_found(memory, now)
         ]
         shown = {memory.id for memory in found}
         kept = [edge for edge in (*edges, *beside) if {edge.source, edge.target} <= shown]
@@ -71,6 +74,10 @@ class Exploring(Finding):
             day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=number)
             days[day.date().isoformat()][sector] = count
         return Growth(dict(days), tuple(saliences.get(tenth, 0) for tenth in range(_TENTHS)))
+
+
+def _can_be_found(memory: Memory, now: datetime) -> bool:
+    return memory.deleted_at is None and (memory.expires_at is None or memory.expires_at > now)
 
 
 def _ends(edges: Iterable[Relation]) -> Iterable[str]:

@@ -185,7 +185,8 @@ class Finding(Front):
         """
         checks.limit(max_tokens, what="max_tokens", lowest=50, highest=1_000_000)
         raised = options.pop("reinforce", True)
-        found = self.recall(query, **{"limit": 50, **options, "reinforce": False})
+        alone = self.in_namespace(self._namespace)
+        found = alone.recall(query, **{"limit": 50, **options, "reinforce": False})
         worth = _worth_telling(found)
         context = assembling.assemble(worth, max_tokens, self._count_tokens, found)
         taken = {(memory.namespace, memory.id) for memory in context.memories}

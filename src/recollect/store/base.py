@@ -268,7 +268,10 @@ class Store(Protocol):
         """The edges of these memories, both ways, the oldest first."""
 
     def history(self, namespace: str, id: str, limit: int, now: datetime) -> list[Memory]:
-        """What a memory superseded and what superseded it, itself among them, oldest first."""
+        """What a memory superseded and what superseded it, itself among them, oldest first.
+
+        Of others only what is neither deleted nor expired; of more than `limit` the nearest steps.
+        """
 
     def documents(self, namespace: str, name: str | None = None) -> list[tuple[Document, bytes]]:
         """The documents of a namespace, each with the hash of its text."""

@@ -81,11 +81,18 @@ def _guard(host: str, owner: Token, tokens: TokenFile, given: dict[str, Any]) ->
 
     if not is_loopback(host) and not given["remote"]:
         raise InvalidInput(f"{host} can be reached from other machines: add --remote if that is meant.")
+    from recollect import config
+
+    def let_in() -> tuple[Token, ...]:
+        """Those in the file, as it is now; in place of the owner's there, the one that was given."""
+        known = tokens.tokens()
+        return (owner, *(each for each in known if each.name != owner.name)) if config.token() else known
+
     hosts = {host_of(f"[{host}]" if ":" in host else host), *map(host_of, given["allow_host"])}
     return Guard(
-        lambda: (owner, *(token for token in tokens.tokens() if token.name != owner.name)),
+        let_in,
         frozenset(LOOPBACK | hosts),
-        frozenset(origin.rstrip("/") for origin in given["allow_origin"]),
+        frozenset(origin.rstrip("/").lower() for origin in given["allow_origin"]),
     )
 
 

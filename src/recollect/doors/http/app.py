@@ -6,10 +6,11 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,9 +24,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect import __version__
-from recollect.asynchronous import iterate
+from recollect.asynchronous import Batches
 from recollect.doors.http import asking, openapi, page, problems
-from recollect.doors.http.guarding import Guard, check_allowed
+from recollect.doors.http.guarding import Guard, check_allowed, without_traces
 from recollect.doors.http.metrics import CONTENT_TYPE, Metrics
 from recollect.doors.http.operations import Operation
 from recollect.doors.http.problems import Problem
@@ -35,6 +36,8 @@ from recollect.errors import RecollectError
 from recollect.memories import Memories
 
 _log = logging.getLogger("recollect.http")
+_READ_ON = 4
+"""Up to so many times the limit a body is read, to be refused in words."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,10 @@ def application(
         allow_origins=allowed,
         allow_methods=["*"],
         allow_headers=["authorization", "content-type"],
+        expose_headers=["location", "retry-after"],
     )
     app = Starlette(routes=routes, middleware=[cors] if allowed else [], exception_handlers=_HANDLERS)
+    app.router.redirect_slashes = False  # there is one address for each thing
     return _Outermost(app, server)
 
 
@@ -91,7 +96,7 @@ class _Server:
 
     async def metrics_text(self, request: Request) -> Response:
         """Numbers for Prometheus; they tell of all namespaces."""
-        token = await run_in_threadpool(self.guard.check_token, request.headers)
+        token = self.guard.check_token(request.headers)
         if token.namespace is not None:
             raise Problem(
                 403, f"The token {token.name!r} is for one namespace; this concerns the whole store."
@@ -100,65 +105,103 @@ class _Server:
 
     async def description(self, request: Request) -> Response:
         """The OpenAPI document."""
-        await run_in_threadpool(self.guard.check_token, request.headers)
+        self.guard.check_token(request.headers)
         return Response(self._document, media_type=asking.JSON)
 
     async def serve(self, by_method: Mapping[str, Operation], request: Request) -> Response:
         """Check, run on a thread, answer."""
         operation = by_method[request.method if request.method != "HEAD" else "GET"]
         request.scope["recollect.operation"] = operation.name
-        token = await run_in_threadpool(self.guard.check_token, request.headers)
+        token = self.guard.check_token(request.headers)
         check_allowed(token, operation, {})
         given = asking.from_path(operation, request.path_params)
-        given |= asking.from_query(operation, request.url.query)
+        given |= asking.from_query(operation, request.scope["query_string"].decode("latin-1"))
         check_allowed(token, operation, given)
-        content = await self._content(request)
-        kind = request.headers.get("content-type", "")
-        given |= await run_in_threadpool(asking.from_body, operation, content, kind)
-        check_allowed(token, operation, given)
-        run = partial(operation.run, self._view(token, given.pop("namespace", None)), **given)
-        if operation.asks_who:
-            run = partial(run, token=token)
+        content, kind = await self._content(request), request.headers.get("content-type", "")
+        prepared = partial(self._prepared, token, operation, given, content, kind)
         if operation.lines:
-            return await self._lines(run)
+            return await self._lines(prepared, request.method)
         if operation.progress and asking.LINES in request.headers.get("accept", ""):
-            return StreamingResponse(_with_progress(run), media_type=asking.LINES)
-        if operation.progress:
-            run = partial(run, progress=None)
-        return await run_in_threadpool(self._answer, run, operation.status)
+            return StreamingResponse(
+                _with_progress(await run_in_threadpool(prepared)), media_type=asking.LINES
+            )
+        return await run_in_threadpool(self._answer, prepared, operation, given)
+
+    def _prepared(
+        self, token: Token, operation: Operation, given: dict[str, Any], content: bytes, kind: str
+    ) -> Callable[..., Any]:
+        """The operation with all that it was given, once that is known to be allowed."""
+        asked = given | asking.from_body(operation, content, kind)
+        check_allowed(token, operation, asked)
+        namespace = asked.pop("namespace", None)
+        asked |= without_traces(token, operation) | ({"token": token} if operation.asks_who else {})
+        return partial(operation.run, self._view(token, namespace), **asked)
 
     def _view(self, token: Token, namespace: str | None) -> Memories:
         """The memories of the namespace that was asked for; of the token's own, if it has one."""
         wanted = namespace or token.namespace
         return self.memories if wanted is None else self.memories.in_namespace(wanted)
 
-    def _answer(self, run: Callable[[], object], status: int) -> Response:
-        content = _encoded(plain(run()))
+    def _answer(
+        self, prepared: Callable[[], Callable[..., Any]], operation: Operation, given: Mapping[str, Any]
+    ) -> Response:
+        run = prepared()
+        found = run(progress=None) if operation.progress else run()
+        content = _encoded(plain(found))
         if len(content) > self.limits.answer:
             raise Problem(413, f"The answer has {len(content):,} bytes: ask for less, with a smaller limit.")
-        return Response(content, status, media_type=asking.JSON)
+        made = operation.location and operation.location(found)
+        headers = {"Location": _within(made, given.get("namespace"))} if made else None
+        return Response(content, operation.status, headers, asking.JSON)
 
-    async def _lines(self, run: Callable[[], Any]) -> Response:
-        records: Iterator[object] = await run_in_threadpool(run)
+    async def _lines(self, prepared: Callable[[], Callable[..., Any]], method: str) -> Response:
+        """Records as they come; the first ones are fetched before it is said that all is well."""
+        run = await run_in_threadpool(prepared)
+        if method == "HEAD":
+            return StreamingResponse(iter(()), media_type=asking.LINES)
+        records = Batches(await run_in_threadpool(run))
+        first = await records.next()
 
         async def lines() -> AsyncIterator[bytes]:
-            async for record in iterate(records):
-                yield _encoded(record) + b"\n"
+            try:
+                yield _joined(first)
+                while some := await records.next():
+                    yield _joined(some)
+            finally:
+                await records.close()
 
         return StreamingResponse(lines(), media_type=asking.LINES)
 
     async def _content(self, request: Request) -> bytes:
-        """The body, unless it is too large."""
-        content = bytearray()
+        """The body, unless it is too large. A little more is read then: who still sends hears no answer."""
+        most = self.limits.body
+        refusal = Problem(413, f"The body has more than {most:,} bytes: send less at a time.")
+        if int(request.headers.get("content-length", 0)) > _READ_ON * most:
+            raise refusal
+        content, size = bytearray(), 0
         async for chunk in request.stream():
-            content += chunk
-            if len(content) > self.limits.body:
-                raise Problem(413, f"The body has more than {self.limits.body:,} bytes: send less at a time.")
+            size += len(chunk)
+            if size > _READ_ON * most:
+                break
+            if size <= most:
+                content += chunk
+        if size > most:
+            raise refusal
         return bytes(content)
 
 
+def _within(path: str, namespace: str | None) -> str:
+    return path if namespace is None else f"{path}?namespace={quote(namespace, safe='')}"
+
+
 def _encoded(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
+        "utf-8", "replace"
+    )
+
+
+def _joined(records: Iterable[object]) -> bytes:
+    return b"".join(_encoded(record) + b"\n" for record in records)
 
 
 async def _with_progress(run: Callable[..., object]) -> AsyncIterator[bytes]:
@@ -194,15 +237,19 @@ async def _problem(request: Request, error: Exception) -> Response:
     if isinstance(error, RecollectError):
         error = problems.from_error(error)
     if isinstance(error, HTTPException):
-        detail = (
-            f"There is nothing at {request.method} {request.url.path}."
-            if error.status_code == 404
-            else error.detail
-        )
-        error = Problem(error.status_code, detail, error.headers)
+        error = Problem(error.status_code, _said(request, error), error.headers)
     if not isinstance(error, Problem):
         error = Problem(500, "That is a fault of Recollect's: its log says more.")
     return problems.response(error)
+
+
+def _said(request: Request, error: HTTPException) -> str:
+    asked = f"{request.method} {request.scope['path']}"
+    if error.status_code == 404:
+        return f"There is nothing at {asked}."
+    if error.status_code == 405:
+        return f"There is no {asked}: what can be done there is {(error.headers or {}).get('Allow')}."
+    return error.detail
 
 
 async def _gone(request: Request, error: Exception) -> Response:
@@ -222,6 +269,7 @@ _SAFETY = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": page.POLICY,
 }
+_STOPPING = Problem(503, "The server is being stopped: ask again once it is back.", problems.AGAIN)
 
 
 class _Outermost:
@@ -236,12 +284,12 @@ class _Outermost:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "path": scope["raw_path"].decode("latin-1"), "recollect.operation": "other"}
-        began, status = time.perf_counter(), 500
+        began, status, started = time.perf_counter(), 500, False
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started = message["status"], True
                 headers = MutableHeaders(scope=message)
                 for name, value in _SAFETY.items():
                     headers.setdefault(name, value)
@@ -251,10 +299,12 @@ class _Outermost:
         with self._server.metrics.in_progress.track_inprogress():
             try:
                 self._server.guard.check_place(Headers(scope=scope))
+                await self._app(scope, receive, answer)
             except Problem as problem:
                 await problems.response(problem)(scope, receive, answer)
-            else:
-                await self._app(scope, receive, answer)
+            except asyncio.CancelledError:  # the server ends, and has waited long enough
+                if not started:
+                    await problems.response(_STOPPING)(scope, receive, answer)
             finally:
                 took = time.perf_counter() - began
                 self._server.metrics.note(scope["recollect.operation"], status, took)

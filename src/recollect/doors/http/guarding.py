@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from recollect.doors.http.operations import Operation
 from recollect.doors.http.problems import Problem
 from recollect.doors.http.tokens import Token, matching
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:@/?#\\\[\]]+))(?::\d{1,5})?")
+_TRACES = ("in_session", "reinforce")
+"""What makes a recall leave something behind: a link to a session, memories that are more salient."""
+
 _ASKING = {"WWW-Authenticate": 'Bearer realm="recollect"'}
 
 
@@ -22,12 +26,8 @@ def host_of(header: str) -> str:
     >>> host_of("LocalHost:8000"), host_of("[::1]:80"), host_of("a@b")
     ('localhost', '::1', '')
     """
-    if "@" in header or "/" in header:
-        return ""
-    try:
-        return urlsplit(f"//{header}").hostname or ""
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(header)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def is_loopback(host: str) -> bool:
@@ -54,7 +54,7 @@ class Guard:
         origin = headers.get("origin")
         if origin is None or origin in self.origins:
             return
-        if urlsplit(origin).netloc.lower() != host.lower():
+        if origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
             raise Problem(403, "Pages from elsewhere may not ask: name theirs with --allow-origin.")
 
     def check_token(self, headers: Mapping[str, str]) -> Token:
@@ -74,6 +74,8 @@ def check_allowed(token: Token, operation: Operation, given: Mapping[str, Any]) 
     """Refuse what a token does not allow."""
     if operation.writes and token.read_only:
         raise Problem(403, f"The token {token.name!r} may only read.")
+    if token.read_only and any(given.get(name) for name in _TRACES):
+        raise Problem(403, f"The token {token.name!r} may only read: leave {' and '.join(_TRACES)} out.")
     if token.namespace is None:
         return
     if operation.reach == "store":
@@ -81,3 +83,9 @@ def check_allowed(token: Token, operation: Operation, given: Mapping[str, Any]) 
     for name in (given.get("namespace") or token.namespace, *(given.get("namespaces") or ())):
         if name != token.namespace:
             raise Problem(403, f"The token {token.name!r} is for another namespace.")
+
+
+def without_traces(token: Token, operation: Operation) -> dict[str, Any]:
+    """What an operation is told besides what was asked: whoever may only read leaves nothing behind."""
+    takes = (operation.body or {}).get("properties", {})
+    return {"reinforce": False} if token.read_only and "reinforce" in takes else {}

@@ -64,7 +64,7 @@ NAME: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": LONGEST_NAME,
-    "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+    "pattern": r"^[^\S\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
 }
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
 QUERY: Schema = {"type": "string", "maxLength": LONGEST_TEXT}

@@ -25,7 +25,7 @@ class Operation:
 
     `run` gets the memories of the namespace and what was given, by name; with `progress`, also what to call
     as the work goes on; with `asks_who`, also the token. `reach` says whether it concerns one namespace or
-    the whole store.
+    the whole store, `location` where what was made is found.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Operation:
     progress: bool = False
     lines: bool = False
     asks_who: bool = False
+    location: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True)

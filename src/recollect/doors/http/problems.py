@@ -35,6 +35,7 @@ TITLES = {
     500: "Something went wrong",
     503: "That is not possible now",
 }
+AGAIN = {"Retry-After": "2"}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "What went wrong, as RFC 9457 says.",
@@ -61,7 +62,8 @@ class Problem(Exception):
 
 def from_error(error: RecollectError) -> Problem:
     """An error of ours, with the status it means over HTTP."""
-    return Problem(_status(error), str(error))
+    status = _status(error)
+    return Problem(status, str(error), AGAIN if status == 503 else None)
 
 
 def _status(error: RecollectError) -> int:

@@ -10,7 +10,9 @@ from recollect.doors.http.inputs import FILTERS, NAME, PAGE, RECALL, body, count
 from recollect.doors.http.operations import Operation, Page, cursor, page_of, place, sliced, with_more, within
 from recollect.doors.http.tokens import Token
 from recollect.doors.plain import plain
+from recollect.evaluate.tuning import Proposal
 from recollect.memories import Memories
+from recollect.memories.weights import TUNED_ON
 from recollect.types import (
     Context,
     Document,
@@ -33,6 +35,7 @@ _CONTEXT = {
     "limit": described(count(50), "At most so many."),
     "max_tokens": count(1000, 50, 1_000_000),
 }
+_PASSAGES = {name: schema for name, schema in RECALL.items() if name not in ("kind", "include_documents")}
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +54,16 @@ def _recall(memories: Memories, query: str, in_session: str | None = None, **giv
 
 def _context(memories: Memories, query: str, in_session: str | None = None, **given: Any) -> Context:
     return within(memories, in_session).context(query, **_options(given))
+
+
+def _search_documents(memories: Memories, query: str, in_session: str | None = None, **given: Any) -> Recall:
+    return within(memories, in_session).search_documents(query, **_options(given))
+
+
+def _conversation(
+    memories: Memories, query: str, in_session: str | None = None, **given: Any
+) -> list[Memory]:
+    return within(memories, in_session).conversation_timeline(query, **_options(given))
 
 
 def _why_not(memories: Memories, query: str, id: str, in_session: str | None = None, **given: Any) -> WhyNot:
@@ -139,6 +152,16 @@ OPERATIONS = (
         _context, Context, body=body(_CONTEXT, "query"),
     ),
     Operation(
+        "search_documents", "POST", "/v1/documents/search",
+        "Find passages of documents.",
+        _search_documents, Recall, body=body(_PASSAGES, "query"),
+    ),
+    Operation(
+        "conversation", "POST", "/v1/conversation",
+        "Show what was said about a topic, the oldest first: how a decision came about.",
+        _conversation, list[Memory], body=body({**RECALL, "limit": _CONTEXT["limit"]}, "query"),
+    ),
+    Operation(
         "why_not", "POST", "/v1/why-not",
         "Explain why a recall does not return a memory.",
         _why_not, WhyNot, body=body({**RECALL, "id": NAME}, "query", "id"),
@@ -213,6 +236,12 @@ OPERATIONS = (
         "weights", "GET", "/v1/weights",
         "Show the weights that were set for this namespace.",
         lambda memories: memories.tuned(), Tuned | None,
+    ),
+    Operation(
+        "tune", "POST", "/v1/tune",
+        "Propose weights that suit the memories of this namespace; nothing is changed.",
+        lambda memories, progress, **given: memories.tune(**given, progress=progress), Proposal,
+        body=body({"number": described(count(TUNED_ON), "Judged by so many of a kind.")}), progress=True,
     ),
     Operation(
         "list_namespaces", "GET", "/v1/namespaces",

@@ -33,7 +33,13 @@ def run(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> Non
         listening.listen()
         at = listening.getsockname()[1]
         config = uvicorn.Config(
-            app, log_level="warning", server_header=False, timeout_graceful_shutdown=_PATIENCE, lifespan="off"
+            app,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,  # nothing here depends on what a proxy says of its clients
+            access_log=False,
+            timeout_graceful_shutdown=_PATIENCE,
+            lifespan="off",
         )
         ready(f"http://{f'[{host}]' if ':' in host else host}:{at}")
         _Server(config).run(sockets=[listening])

@@ -12,13 +12,16 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from recollect import checks
-from recollect.errors import ConfigError, InvalidInput, NotFound, StoreError
+from recollect.doors.agents.lock import taken
+from recollect.errors import ConfigError, InvalidInput, NotFound, StoreBusy, StoreError
 
 OWNER = "owner"
 SHORTEST = 16
@@ -26,6 +29,7 @@ PREFIX = "rcl_"
 """By which a token of ours is known where it was not meant to be."""
 
 _BYTES = 24
+_PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,21 @@ class TokenFile:
 
     def owner(self) -> Token:
         """The token that may do everything, made if there is none yet."""
-        found = next((token for token in self.tokens() if token.name == OWNER), None)
-        return found or self.add(made(OWNER))
+        return self._owner() or self._made_owner()
+
+    def _owner(self) -> Token | None:
+        return next((token for token in self.tokens() if token.name == OWNER), None)
+
+    def _made_owner(self) -> Token:
+        with self._alone():
+            return self._owner() or self._added(made(OWNER))
 
     def add(self, token: Token) -> Token:
         """Keep a token; its text is kept only if it is the owner's."""
+        with self._alone():
+            return self._added(token)
+
+    def _added(self, token: Token) -> Token:
         known = self.tokens()
         if any(each.name == token.name for each in known):
             raise InvalidInput(f"There is a token {token.name!r} already: remove it first, or choose a name.")
@@ -99,11 +113,27 @@ class TokenFile:
 
     def remove(self, name: str) -> None:
         """Refuse a token from now on."""
-        known = self.tokens()
-        left = [token for token in known if token.name != name]
-        if len(left) == len(known):
-            raise NotFound(f"There is no token {name!r}: recollect token lists them.")
-        self._write(left)
+        with self._alone():
+            known = self.tokens()
+            left = [token for token in known if token.name != name]
+            if len(left) == len(known):
+                raise NotFound(f"There is no token {name!r}: recollect token lists them.")
+            self._write(left)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While nobody else changes the file: who starts at the same moment must find the same token."""
+        deadline = time.monotonic() + _PATIENCE
+        try:
+            with ExitStack() as held:
+                while not held.enter_context(taken(self._path.with_name(f".{self._path.name}.lock"))):
+                    held.close()
+                    if time.monotonic() > deadline:
+                        raise StoreBusy(f"Another process keeps {self._path} locked: try again later.")
+                    time.sleep(0.01)
+                yield
+        except OSError as error:
+            raise StoreError(f"The tokens can't be kept in {self._path} ({error.strerror}).") from error
 
     def _parsed(self) -> list[Token]:
         try:
@@ -116,11 +146,13 @@ class TokenFile:
 
     def _write(self, tokens: Iterable[Token]) -> None:
         text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2)
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".tokens-")  # made with mode 0600
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".tokens-")  # made with mode 0600
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
+                file.flush()
+                os.fsync(file.fileno())
             Path(name).replace(self._path)
-        except OSError as error:
-            raise StoreError(f"The tokens can't be kept in {self._path} ({error.strerror}).") from error
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

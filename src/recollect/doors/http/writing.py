@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from recollect.doors.http import inputs
 from recollect.doors.http.inputs import CHANGES, DRAFT, FILTERS, MOMENT, NAME, TEXT, body, described, several
@@ -89,6 +90,10 @@ def _use_weights(memories: Memories, semantic: float, keyword: float, **given: A
     return memories.use_weights({"semantic": semantic, "keyword": keyword}, **given)
 
 
+def _at(list: str, id: str, more: str = "") -> str:
+    return f"/v1/{list}/{quote(id, safe='')}{more}"
+
+
 _SESSION_TIMES = {"agent": described(NAME, "Who works in it."), "started_at": MOMENT}
 
 OPERATIONS = (
@@ -96,7 +101,7 @@ OPERATIONS = (
         "remember", "POST", "/v1/memories",
         "Remember a text.",
         _remember, Remembered, body=body({**DRAFT, "on_duplicate": inputs.ON_DUPLICATE}, "text"),
-        writes=True, status=201,
+        writes=True, status=201, location=lambda kept: _at("memories", kept.id),
     ),
     Operation(
         "remember_many", "POST", "/v1/memories/batch",
@@ -152,7 +157,7 @@ OPERATIONS = (
         "relate", "POST", "/v1/memories/{id}/relations",
         "Draw a relation to another memory.",
         _relate, Relation, body=body({"target": NAME, "type": NAME, "origin": NAME}, "target"),
-        writes=True, status=201,
+        writes=True, status=201, location=lambda drawn: _at("memories", drawn.source, "/relations"),
     ),
     Operation(
         "unrelate", "DELETE", "/v1/memories/{id}/relations",
@@ -176,6 +181,7 @@ OPERATIONS = (
         "Begin a session, or go on with one.",
         lambda memories, **given: memories.start_session(**given), Session,
         body=body({"id": NAME, **_SESSION_TIMES}), writes=True, status=201,
+        location=lambda session: _at("sessions", session.id),
     ),
     Operation(
         "end_session", "POST", "/v1/sessions/{id}/end",

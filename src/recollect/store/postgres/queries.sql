@@ -13,8 +13,9 @@ AND m.created_at >= :since
 AND m.created_at < :until
 
 -- filter_older_than -- Before this one in the order of time: the next page of a list.
-AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < (
-  SELECT x.number FROM recollect.memory x WHERE x.namespace = :namespace AND x.id = :older_than_id)))
+AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < coalesce((
+  SELECT x.number FROM recollect.memory x WHERE x.namespace = :namespace AND x.id = :older_than_id),
+  9223372036854775807)))
 
 -- filter_as_of -- Believed at that moment: known by then, valid then, not yet superseded.
 AND m.created_at <= :as_of AND coalesce(m.valid_from, m.created_at) <= :as_of
@@ -216,8 +217,9 @@ WHERE s.namespace = :namespace AND (:ids::text[] IS NULL OR s.id = ANY (:ids::te
   AND (:since::timestamptz IS NULL OR coalesce(s.ended_at, s.started_at) >= :since)
   AND (:until::timestamptz IS NULL OR s.started_at < :until)
   AND (:older_than::timestamptz IS NULL OR s.started_at < :older_than
-    OR (s.started_at = :older_than AND s.number < (
-      SELECT x.number FROM recollect.session x WHERE x.namespace = :namespace AND x.id = :older_than_id)))
+    OR (s.started_at = :older_than AND s.number < coalesce((
+      SELECT x.number FROM recollect.session x WHERE x.namespace = :namespace AND x.id = :older_than_id),
+      9223372036854775807)))
 ORDER BY s.started_at DESC, s.number DESC LIMIT :limit
 
 -- last_use -- The session that used a memory last, and how.
@@ -245,19 +247,23 @@ WHERE m.namespace = :namespace AND r.namespace = :namespace AND a.namespace = :n
   AND b.namespace = :namespace AND m.id = ANY (:ids::text[])
 ORDER BY r.created_at, a.id, b.id, r.type LIMIT :limit
 
--- history -- What a memory superseded and what superseded it, step by step, itself too, in the order of time.
-WITH RECURSIVE later (id) AS (
-  SELECT :id::text COLLATE "C" UNION
-  SELECT x.superseded_by FROM later JOIN recollect.memory x ON x.id = later.id
-  WHERE x.namespace = :namespace AND x.superseded_by IS NOT NULL
-), earlier (id) AS (
-  SELECT :id::text COLLATE "C" UNION
-  SELECT x.id FROM earlier JOIN recollect.memory x ON x.superseded_by = earlier.id
-  WHERE x.namespace = :namespace
+-- history -- What a memory superseded and what superseded it, the nearest steps, itself too, in the order of time.
+WITH RECURSIVE later (id, steps) AS (
+  SELECT :id::text COLLATE "C", 0 UNION
+  SELECT x.superseded_by, later.steps + 1 FROM later JOIN recollect.memory x ON x.id = later.id
+  WHERE x.namespace = :namespace AND x.superseded_by IS NOT NULL AND later.steps < :limit
+), earlier (id, steps) AS (
+  SELECT :id::text COLLATE "C", 0 UNION
+  SELECT x.id, earlier.steps + 1 FROM earlier JOIN recollect.memory x ON x.superseded_by = earlier.id
+  WHERE x.namespace = :namespace AND earlier.steps < :limit
+), nearest (id) AS (
+  SELECT id FROM (SELECT * FROM later UNION ALL SELECT * FROM earlier) found
+  GROUP BY id ORDER BY min(steps), id LIMIT :limit
 )
 SELECT {columns} FROM {memories}
-WHERE m.namespace = :namespace AND m.id IN (SELECT id FROM later UNION SELECT id FROM earlier)
-ORDER BY m.created_at, m.number LIMIT :limit
+WHERE m.namespace = :namespace AND m.id IN (SELECT id FROM nearest)
+  AND (m.id = :id OR (m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)))
+ORDER BY m.created_at, m.number
 
 -- documents -- The documents of a namespace, by name.
 SELECT d.id, d.name, d.title,

@@ -14,8 +14,8 @@ AND m.created_at >= :since
 AND m.created_at < :until
 
 -- filter_older_than -- Before this one in the order of time: the next page of a list.
-AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < (
-  SELECT x.number FROM memory x WHERE x.namespace = m.namespace AND x.id = :older_than_id)))
+AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < ifnull((
+  SELECT x.number FROM memory x WHERE x.namespace = m.namespace AND x.id = :older_than_id), 9223372036854775807)))
 
 -- filter_as_of -- Believed at that moment: known by then, valid then, not yet superseded.
 AND m.created_at <= :as_of AND ifnull(m.valid_from, m.created_at) <= :as_of
@@ -182,8 +182,8 @@ FROM session s JOIN namespace n ON n.number = s.namespace
 WHERE n.name = :namespace AND (:ids IS NULL OR s.id IN (SELECT value FROM json_each(:ids)))
   AND (:since IS NULL OR ifnull(s.ended_at, s.started_at) >= :since)
   AND (:until IS NULL OR s.started_at < :until)
-  AND (:older_than IS NULL OR s.started_at < :older_than OR (s.started_at = :older_than AND s.number < (
-    SELECT x.number FROM session x WHERE x.namespace = s.namespace AND x.id = :older_than_id)))
+  AND (:older_than IS NULL OR s.started_at < :older_than OR (s.started_at = :older_than AND s.number < ifnull((
+    SELECT x.number FROM session x WHERE x.namespace = s.namespace AND x.id = :older_than_id), 9223372036854775807)))
 ORDER BY s.started_at DESC, s.number DESC LIMIT :limit
 
 -- last_use -- The session that used a memory last, and how.
@@ -200,28 +200,39 @@ JOIN session s ON s.number = use.session
 WHERE n.name = :namespace AND m.id = :id
 ORDER BY use.later DESC, use.at DESC, use.session DESC LIMIT 1
 
--- relations -- The edges of these memories, both ways.
-SELECT DISTINCT a.id, b.id, r.type, r.origin, r.created_at
-FROM memory m JOIN namespace n ON n.number = m.namespace
-JOIN relation r ON r.source = m.number OR r.target = m.number
-JOIN memory a ON a.number = r.source JOIN memory b ON b.number = r.target
-WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
+-- relations -- The edges of these memories, both ways; CROSS JOIN keeps to the order that the indexes are for.
+WITH these (number) AS MATERIALIZED (
+  SELECT m.number FROM json_each(:ids) wanted CROSS JOIN namespace n CROSS JOIN memory m
+  WHERE n.name = :namespace AND m.namespace = n.number AND m.id = wanted.value
+), edges AS (
+  SELECT r.* FROM these CROSS JOIN relation r ON r.source = these.number
+  UNION SELECT r.* FROM these CROSS JOIN relation r ON r.target = these.number
+)
+SELECT a.id, b.id, r.type, r.origin, r.created_at
+FROM edges r CROSS JOIN memory a ON a.number = r.source CROSS JOIN memory b ON b.number = r.target
 ORDER BY r.created_at, a.id, b.id, r.type LIMIT :limit
 
--- history -- What a memory superseded and what superseded it, step by step, itself too, in the order of time.
-WITH RECURSIVE later (id) AS (
-  SELECT :id UNION
-  SELECT x.superseded_by FROM later JOIN memory x ON x.id = later.id
+-- history -- What a memory superseded and what superseded it, the nearest steps, itself too, in the order of time.
+WITH RECURSIVE later (id, steps) AS (
+  SELECT :id, 0 UNION
+  SELECT x.superseded_by, later.steps + 1 FROM later CROSS JOIN memory x ON x.id = later.id
     AND x.namespace = (SELECT number FROM namespace WHERE name = :namespace)
-  WHERE x.superseded_by IS NOT NULL
-), earlier (id) AS (
-  SELECT :id UNION
-  SELECT x.id FROM earlier JOIN memory x ON x.superseded_by = earlier.id
+  WHERE x.superseded_by IS NOT NULL AND later.steps < :limit
+), earlier (id, steps) AS (
+  SELECT :id, 0 UNION
+  SELECT x.id, earlier.steps + 1 FROM earlier CROSS JOIN memory x ON x.superseded_by = earlier.id
     AND x.namespace = (SELECT number FROM namespace WHERE name = :namespace)
+  WHERE earlier.steps < :limit
+), nearest (id) AS (
+  SELECT id FROM (SELECT * FROM later UNION ALL SELECT * FROM earlier)
+  GROUP BY id ORDER BY min(steps), id LIMIT :limit
 )
 SELECT {columns} FROM {memories}
-WHERE n.name = :namespace AND m.id IN (SELECT id FROM later UNION SELECT id FROM earlier)
-ORDER BY m.created_at, m.number LIMIT :limit
+WHERE m.number IN (
+    SELECT x.number FROM nearest CROSS JOIN memory x
+    WHERE x.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND x.id = nearest.id)
+  AND (m.id = :id OR (m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)))
+ORDER BY m.created_at, m.number
 
 -- documents -- The documents of a namespace, by name.
 SELECT d.id, d.name, d.title, (SELECT count(*) FROM memory m WHERE m.document = d.number),
