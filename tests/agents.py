@@ -128,5 +128,6 @@ def settings(folder: Path) -> dict[str, str]:
         "RECOLLECT_EMBEDDER": "hash",
         "RECOLLECT_CONFIG": "",
         "RECOLLECT_TOKEN": "",
+        "RECOLLECT_TOKENS": str(folder / "tokens.json"),
         "XDG_CONFIG_HOME": str(folder),
     }

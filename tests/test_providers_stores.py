@@ -421,6 +421,7 @@ class TestEmbeddersOfOnesOwn:
 def test_a_library_that_is_missing_is_named(
     open_memories: OpenMemories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("WARNING", logger="recollect")  # --quiet elsewhere in this process lowers it
     monkeypatch.setitem(sys.modules, "fastembed", None)
     memories = open_memories(embedder="fastembed:BAAI/bge-small-en-v1.5")
     memories.remember_many(FACTS)

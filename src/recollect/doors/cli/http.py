@@ -43,8 +43,10 @@ def serve(door: Door, host: str, port: int, show: bool, **given: Any) -> None:
       curl -H "Authorization: Bearer $TOKEN" localhost:7077/v1/stats
     """
     server = _imported()
-    tokens = _tokens()
-    owner = _owner(tokens)
+    from recollect.doors.http.tokens import owner_of, tokens_of_user
+
+    tokens = tokens_of_user()
+    owner = owner_of(tokens)
     guard = _guard(host, owner, tokens, given)
     with door.open(create=True) as memories:
         limits = server.Limits(given["max_body"], given["max_answer"])
@@ -60,24 +62,9 @@ def _imported() -> Any:
     return running
 
 
-def _tokens() -> TokenFile:
-    from recollect import config
-    from recollect.doors.http.tokens import TokenFile
-
-    return TokenFile(config.tokens_file())
-
-
-def _owner(tokens: TokenFile) -> Token:
-    """The token of this server: RECOLLECT_TOKEN, else the one that was made at the first start."""
-    from recollect import config
-    from recollect.doors.http.tokens import OWNER, made
-
-    given = config.token()
-    return made(OWNER, given) if given else tokens.owner()
-
-
 def _guard(host: str, owner: Token, tokens: TokenFile, given: dict[str, Any]) -> Guard:
-    from recollect.doors.http.guarding import LOOPBACK, Guard, host_of, is_loopback
+    from recollect.doors.http.guarding import Guard, host_of
+    from recollect.doors.listening import LOOPBACK, is_loopback
 
     if not is_loopback(host) and not given["remote"]:
         raise InvalidInput(f"{host} can be reached from other machines: add --remote if that is meant.")
@@ -114,7 +101,9 @@ def token(door: Door) -> None:
       recollect token
       recollect token add dashboard --read-only -n team
     """
-    known = _tokens().tokens()
+    from recollect.doors.http.tokens import tokens_of_user
+
+    known = tokens_of_user().tokens()
     rows = ([each.name, _rights(each), render.one_line(each.namespace or "all")] for each in known)
     door.answer([_shown(each) for each in known], render.table(("name", "may", "namespace"), rows))
 
@@ -129,9 +118,9 @@ def add_token(door: Door, name: str, read_only: bool) -> None:
     Example:
       recollect token add dashboard --read-only -n team
     """
-    from recollect.doors.http.tokens import made
+    from recollect.doors.http.tokens import made, tokens_of_user
 
-    added = _tokens().add(made(name, read_only=read_only, namespace=door.namespace))
+    added = tokens_of_user().add(made(name, read_only=read_only, namespace=door.namespace))
     door.answer({**_shown(added), "token": added.text}, str(added.text))
 
 
@@ -144,7 +133,9 @@ def remove_token(door: Door, name: str) -> None:
     Example:
       recollect token remove dashboard
     """
-    _tokens().remove(name)
+    from recollect.doors.http.tokens import tokens_of_user
+
+    tokens_of_user().remove(name)
     door.answer({"removed": name}, f"removed {render.one_line(name)}")
 
 

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65_535), metavar="N", help="With --http: the port (8766).")
 @click.option(
     "--token",
-    envvar="RECOLLECT_TOKEN",
     metavar="TOKEN",
-    help="With --http: what clients must send; RECOLLECT_TOKEN, else a random one that is printed.",
+    help="With --http: what clients must send; else RECOLLECT_TOKEN, else that of recollect serve.",
 )
 @click.option(
     "--allow-host",
@@ -111,18 +110,19 @@ def _serve_http(
     token: str | None,
     names: tuple[str, ...],
 ) -> None:
+    from recollect.doors import listening
+    from recollect.doors.http.tokens import OWNER, made, owner_of, tokens_of_user
     from recollect.doors.mcp import http
 
     place = host or http.HOST
-    with http.listen(place, http.PORT if port is None else port, names) as bound:
-        secret = token or http.new_token()
-        shown = place if http.is_loopback(place) else names[0]
-        click.echo(
-            f"Serving {render.one_line(served.namespace)} at {http.address_of(bound, shown)}", err=True
-        )
-        if token is None:
-            click.echo(f"Send this with every request: Authorization: Bearer {secret}", err=True)
-        http.serve(served, bound, secret, names)
+    http.check_reach(place, names)
+    owner = made(OWNER, token) if token else owner_of(tokens_of_user())
+    with listening.listening(place, http.PORT if port is None else port) as bound:
+        shown = place if listening.is_loopback(place) else names[0]
+        at = f"{listening.address(bound, shown)}{http.PATH}"
+        door.note(f"Serving {render.one_line(served.namespace)} at {at}")
+        door.note(f"Send this with every request: Authorization: Bearer {owner.text}")
+        http.serve(served, bound, str(owner.text), names)
 
 
 def _log_to_stderr() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from typing import Any
 from recollect.doors.http.operations import Operation
 from recollect.doors.http.problems import Problem
 from recollect.doors.http.tokens import Token, matching
+from recollect.doors.listening import LOOPBACK
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:@/?#\\\[\]]+))(?::\d{1,5})?")
 _TRACES = ("in_session", "reinforce")
 """What makes a recall leave something behind: a link to a session, memories that are more salient."""
@@ -28,14 +27,6 @@ def host_of(header: str) -> str:
     """
     found = _HOST.fullmatch(header)
     return (found[1] or found[2]).lower() if found else ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a server that listens there is reached from this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recollect import checks
+from recollect import checks, config
 from recollect.doors.agents.lock import taken
 from recollect.errors import ConfigError, InvalidInput, NotFound, StoreBusy, StoreError
 
@@ -156,3 +156,14 @@ class TokenFile:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+def tokens_of_user() -> TokenFile:
+    """The tokens of whoever runs this."""
+    return TokenFile(config.tokens_file())
+
+
+def owner_of(tokens: TokenFile) -> Token:
+    """The token of a server: RECOLLECT_TOKEN, else the one that was made at the first start."""
+    given = config.token()
+    return made(OWNER, given) if given else tokens.owner()

@@ -3,68 +3,39 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import json
-import secrets
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterable
-from types import FrameType
 
 import anyio.to_thread
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from recollect.doors import listening
+from recollect.doors.listening import LOOPBACK, is_loopback
 from recollect.doors.mcp.server import AgentDoor
 from recollect.doors.mcp.visits import IDLE, SESSION_HEADER
 from recollect.errors import ConfigError
 
 PATH = "/mcp"
 HOST, PORT = "127.0.0.1", 8766
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _GOODBYE = 2
 """Seconds that open streams are given when the server ends."""
 _ROUND = 60.0
 
 
-def new_token() -> str:
-    """A token that nobody guesses."""
-    return secrets.token_urlsafe(32)
-
-
-def listen(host: str, port: int, names: Iterable[str]) -> socket.socket:
-    """A socket to serve on; anything but loopback needs the names that clients will call it by."""
+def check_reach(host: str, names: Iterable[str]) -> None:
+    """Anything but loopback needs the names that clients will call it by."""
     if not is_loopback(host) and not list(names):
         raise ConfigError(
             f"{host} can be reached from elsewhere: say so with --allow-host and the name that clients use."
         )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
-    (True, True, False, False)
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def address_of(bound: socket.socket, host: str) -> str:
-    """The URL that clients use."""
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{bound.getsockname()[1]}{PATH}"
 
 
 def serve(door: AgentDoor, bound: socket.socket, token: str, names: Iterable[str]) -> None:
     """Answer until the process is asked to end; then every session ends."""
-    hosts = [f"[{name}]" if ":" in name else name for name in (*LOOPBACK, *names)]
+    hosts = [f"[{name}]" if ":" in name else name for name in (*sorted(LOOPBACK), *names)]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[pattern for host in hosts for pattern in (host, f"{host}:*")],
@@ -78,20 +49,13 @@ def serve(door: AgentDoor, bound: socket.socket, token: str, names: Iterable[str
     app = door.server.streamable_http_app(
         streamable_http_path=PATH, transport_security=security, session_idle_timeout=IDLE
     )
-    config = uvicorn.Config(
-        Guard(app, token, door.end), log_config=None, timeout_graceful_shutdown=_GOODBYE, lifespan="on"
-    )
     ended = threading.Event()
     threading.Thread(target=_look_for_idle, args=(door, ended), daemon=True).start()
-    signal.signal(signal.SIGTERM, _end)  # uvicorn ends in order, and then raises the signal again
+    guarded = Guard(app, token, door.end)
     try:
-        uvicorn.Server(config).run(sockets=[bound])
+        listening.serve(guarded, bound, log_config=None, timeout_graceful_shutdown=_GOODBYE, lifespan="on")
     finally:
         ended.set()
-
-
-def _end(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
 
 
 def _look_for_idle(door: AgentDoor, ended: threading.Event) -> None:
