@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 import recollect
 from recollect import Memories
@@ -18,6 +19,16 @@ from recollect.store.postgres.address import Address
 
 from . import servers
 from .servers import PostgresServer
+
+# the same examples each time, in every test that makes some up
+settings.register_profile(
+    "specification",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("specification")
 
 NOON = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)  # a Wednesday
 

@@ -392,7 +392,7 @@ class TestProgress:
         assert told[-1]["problem"]["status"] == 422
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1).filter(str.strip), path=st.text(), query=st.text())
 def test_any_text_goes_in_and_comes_out(api: Api, text: str, path: str, query: str) -> None:
     from urllib.parse import quote

@@ -108,7 +108,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(case=written(documents))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_settings_gain_the_server_and_lose_it_again(file: Path, case: tuple[Any, str, list[str]]) -> None:
     document, text, comments = case
     assert jsonc.parsed(text) == document
@@ -124,7 +124,7 @@ def test_any_settings_gain_the_server_and_lose_it_again(file: Path, case: tuple[
 
 
 @given(case=written(hook_settings))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_settings_gain_the_hooks_and_lose_them_again(
     file: Path, case: tuple[Any, str, list[str]]
 ) -> None:
@@ -147,7 +147,7 @@ def test_any_settings_gain_the_hooks_and_lose_them_again(
 
 
 @given(text=st.text())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_what_is_no_json_is_refused_and_what_is_reads_as_json_does(text: str) -> None:
     try:
         expected = json.loads(text)

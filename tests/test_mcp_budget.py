@@ -169,7 +169,7 @@ def test_parts_put_together_are_the_text(text: str, size: int) -> None:
     assert all(pieces)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.builds(
@@ -212,7 +212,7 @@ def test_hostile_memories_stay_inside_their_quotes(
         assert agent.content("get", ids=kept[:1])["memories"][0]["content"] in memories.get(kept[0]).content
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(
         ("timeline", "search", "get", "remember", "supersede", "relate", "forget", "context", "sessions")

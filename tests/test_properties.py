@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
@@ -31,15 +31,6 @@ from recollect.types import FUSIONS, MODES, SECTORS, Fusion, Mode, Sector
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 EVER = datetime(1, 1, 2, tzinfo=UTC)
 """With a time given, none is read from the query: a text such as "yesterday" is words like any other."""
-
-settings.register_profile(
-    "specification",
-    deadline=None,
-    derandomize=True,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("specification")
 
 
 class Clock:

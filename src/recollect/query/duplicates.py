@@ -7,7 +7,7 @@ of their keys with a probability of 98%; whoever shares a key is compared exactl
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -41,8 +41,7 @@ def near_keys(terms: Sequence[str]) -> tuple[int, ...]:
         return ()
     import numpy as np
 
-    features = _features(terms)
-    hashes = np.fromiter((zlib.crc32(feature.encode()) for feature in features), np.uint64)
+    hashes = np.fromiter((zlib.crc32(feature.encode()) for feature in features(terms)), np.uint64)
     factor, offset = _multipliers()
     mixed = (hashes[:, None] * factor + offset) >> np.uint64(16)
     lowest = mixed.min(axis=0).reshape(BANDS, ROWS)
@@ -56,9 +55,15 @@ def is_near_duplicate(terms: Sequence[str], others: Sequence[str]) -> bool:
     >>> is_near_duplicate(old, [*old, "again"]), is_near_duplicate(old, "the cat sat on the mat".split())
     (True, False)
     """
-    mine, theirs = _features(terms), _features(others)
-    return len(mine & theirs) >= THRESHOLD * len(mine | theirs)
+    return overlap(features(terms), features(others))
 
 
-def _features(terms: Sequence[str]) -> set[str]:
+def overlap(mine: Set[str], theirs: Set[str]) -> bool:
+    """The same, of their features."""
+    shared = len(mine & theirs)
+    return shared >= THRESHOLD * (len(mine) + len(theirs) - shared)
+
+
+def features(terms: Sequence[str]) -> Set[str]:
+    """What texts are compared by: their terms, and pairs of neighbouring ones."""
     return {*terms, *(f"{first} {second}" for first, second in pairwise(terms))}

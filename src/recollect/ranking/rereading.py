@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
-from recollect.query.duplicates import is_near_duplicate
+from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.ranking.fuse import Fused
 from recollect.store.base import Key
@@ -16,6 +16,8 @@ ASKING = 0.8
 COPY = 0.5
 _SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？\n]*")
 _FEWEST_SHARED = 0.6
+_COMPARED = 100
+"""A copy is looked for among so many of the best: with a thousand hits, comparing all would take seconds."""
 
 
 class Reread(NamedTuple):
@@ -52,7 +54,7 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Memory]
         if original := next((other for other in kept if text.is_nearly(other)), None):
             note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {original.memory.id}")
             found[number] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
-        else:
+        elif len(kept) < _COMPARED:
             kept.append(text)
     return sorted(found, key=lambda each: -each.score)
 
@@ -82,20 +84,20 @@ def _without_questions(item: Fused, score: float, memory: Memory) -> Reread:
 
 
 class _Text:
-    """A text that others are compared with; its terms are found when they are needed."""
+    """A text that others are compared with; what it is compared by is found when it is needed."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.words = frozenset(memory.content.lower().split())
-        self._terms: list[str] | None = None
+        self._features: Set[str] | None = None
 
     @property
-    def terms(self) -> list[str]:
-        if self._terms is None:
-            self._terms = terms_of(self.memory.content, self.memory.language)
-        return self._terms
+    def features(self) -> Set[str]:
+        if self._features is None:
+            self._features = features(terms_of(self.memory.content, self.memory.language))
+        return self._features
 
     def is_nearly(self, other: _Text) -> bool:
         shared = len(self.words & other.words)
         most = max(len(self.words), len(other.words))
-        return shared >= _FEWEST_SHARED * most and is_near_duplicate(self.terms, other.terms)
+        return shared >= _FEWEST_SHARED * most and overlap(self.features, other.features)
