@@ -84,7 +84,7 @@ def _path(url: str, *, make_folder: bool) -> Path | None:
         raise ConfigError(f"{url}: there is no such home folder: write the path in full.") from None
     if make_folder:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # nobody else's to read
         except OSError as error:
             raise StoreError(
                 f"The folder {path.parent} can't be made ({error.strerror}): name a store."

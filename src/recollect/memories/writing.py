@@ -166,9 +166,9 @@ class Writing(Finding):
         """Remove for good: row, keyword entry, vector, links and all that was derived, in one transaction.
 
         Say which: ids; or a scope; or filters as in `recall` (session, tags, since, …), which include what
-        was superseded, deleted or has expired; or `expired=True`; or `everything=True` in this namespace,
-        with its sessions. What a forgotten memory had superseded is superseded by its successor, or holds
-        again.
+        was superseded, deleted or has expired, and a session that is named and left empty; or
+        `expired=True`; or `everything=True` in this namespace, with its sessions. What a forgotten memory had
+        superseded is superseded by its successor, or holds again.
         """
         self._later.finish()
         narrowing = {name for name, value in filters.items() if value not in (None, (), [], "", 0, False)}

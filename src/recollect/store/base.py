@@ -347,7 +347,10 @@ class Store(Protocol):
     def forget(
         self, namespace: str, which: Sequence[str] | Scope | Literal["all", "expired"], now: datetime
     ) -> Receipt:
-        """Remove these ids, a scope, all, or what has expired, with everything derived; count each kind."""
+        """Remove these ids, a scope, all, or what has expired, with everything derived; count each kind.
+
+        Sessions that a scope names go too, once they have no memories left.
+        """
 
     def forget_document(self, namespace: str, name: str, now: datetime) -> Receipt:
         """Remove a document, its passages and everything derived from them."""

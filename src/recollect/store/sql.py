@@ -207,7 +207,8 @@ class SqlStore(Store):
         def action(writer: Writer) -> Receipt:
             if isinstance(which, Scope):
                 receipt = writer.forget(writer.keys_in_scope(rows.scope_parameters(which)))
-            elif isinstance(which, str):
+                return replace(receipt, sessions=writer.forget_empty_sessions(which.sessions))
+            if isinstance(which, str):
                 receipt = writer.forget(writer.all_keys(expired=which == "expired"))
             else:
                 receipt = writer.forget(writer.keys(which))

@@ -274,6 +274,14 @@ class Writer(Transaction):
 
     # forgetting
 
+    def forget_empty_sessions(self, ids: Sequence[str]) -> int:
+        """Remove those of these sessions that have no memories, their summaries and links with them."""
+        numbers = [row[0] for row in self.rows("empty_sessions", ids=list(ids))]
+        if numbers:
+            self.run("remove_links_of_sessions", numbers=numbers)
+            self.run("remove_these_sessions", numbers=numbers)
+        return len(numbers)
+
     def forget_sessions(self) -> int:
         """Every session of the namespace, once its memories are gone."""
         return self.run("remove_sessions")

@@ -29,6 +29,19 @@ from recollect.types import Receipt, Relation, Session
 class ForgettingContract:
     """`forget`, by ids, by scope, everything, and what has expired."""
 
+    def test_a_session_that_is_named_and_left_empty_goes_too(self, store: Store) -> None:
+        for id in ("s", "t"):
+            store.save_session(Session(id, HERE, NOW, summary=f"What {id} was about"), NOW)
+        keep(store, record("One", "a", session="s"), record("Two", "b", session="s"))
+        keep(store, record("Three", "c", session="t"))
+        store.touch(HERE, store.keys_of(HERE, ["c"]), 0.0, NOW, session="s", usage="recalled", uses=0)
+        assert store.forget(HERE, scope(sessions=("s",), tags=("none",)), NOW).sessions == 0
+        receipt = store.forget(HERE, scope(sessions=("s",), include_superseded=True), NOW)
+        assert (receipt.memories, receipt.sessions) == (2, 1)
+        assert [session.id for session in store.sessions(HERE)] == ["t"]
+        assert store.get(HERE, ["c"], NOW)
+        assert store.check(analyse) == []
+
     def test_the_receipt_counts_every_kind(self, store: Store) -> None:
         keep(store, record(LONG, "a", session="s", vector=vector(1, 0, 0)), record("Other", "b", session="s"))
         near_keys = len(record(LONG, "a").near_keys)

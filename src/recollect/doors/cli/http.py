@@ -51,7 +51,8 @@ def serve(door: Door, host: str, port: int, show: bool, **given: Any) -> None:
     with door.open(create=True) as memories:
         limits = server.Limits(given["max_body"], given["max_answer"])
         app = server.application(memories, guard, limits, with_page=not given["no_page"])
-        server.run(app, host, port, lambda url: _greet(door, url, owner, show=show and not given["no_page"]))
+        has_page = not given["no_page"]
+        server.run(app, host, port, lambda url: _greet(door, url, owner, has_page=has_page, show=show))
 
 
 def _imported() -> Any:
@@ -83,12 +84,13 @@ def _guard(host: str, owner: Token, tokens: TokenFile, given: dict[str, Any]) ->
     )
 
 
-def _greet(door: Door, url: str, owner: Token, *, show: bool) -> None:
-    page = f"{url}/#token={owner.text}"
-    door.answer({"url": url, "token": owner.text, "page": page}, [f"Serving on {url}", f"The page: {page}"])
+def _greet(door: Door, url: str, owner: Token, *, has_page: bool, show: bool) -> None:
+    page = f"{url}/#token={owner.text}" if has_page else None
+    told = f"The page: {page}" if has_page else f"The token: {owner.text}"
+    door.answer({"url": url, "token": owner.text, "page": page}, [f"Serving on {url}", told])
     door.note("Press Ctrl-C to stop.")
     sys.stdout.flush()
-    if show:
+    if show and page:
         click.launch(page)
 
 

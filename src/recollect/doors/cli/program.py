@@ -77,7 +77,7 @@ EXIT_CODES = {
     NOTHING: "nothing was found, or there is no such thing; doctor: something is wrong",
     USAGE: "the command line, the input or a setting can't be used; nothing was changed",
     STORE: "the store or a file can't be read or written",
-    EMBEDDER: "the embedder is missing or failed; what was to be kept is kept all the same",
+    EMBEDDER: "the embedder is missing or failed; add and ingest keep the text all the same, and end with 0",
     INTERRUPTED: "interrupted with Ctrl-C",
     BROKEN_PIPE: "whoever read the output went away",
 }
@@ -185,8 +185,8 @@ def recollect() -> None:
     """Memory for AI agents: keep what was learned, and find it by meaning, words, time and context.
 
     The shared options may stand before or after the command. What they don't say comes from RECOLLECT_URL,
-    RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER, RECOLLECT_QUICK or recollect.toml; see recollect config. Ids may
-    be shortened to their last characters. Times are in UTC.
+    RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER, RECOLLECT_QUICK, RECOLLECT_HOOKS or recollect.toml; see recollect
+    config. Ids may be shortened to their last characters. Times are in UTC.
 
     \b
     Example:

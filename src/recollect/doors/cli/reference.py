@@ -134,7 +134,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _options(parameters: Iterable[click.Parameter]) -> Iterator[str]:
     for option in parameters:
         if isinstance(option, click.Option) and not option.hidden:
-            names = ", ".join(f"`{name}{_value(option)}`" for name in option.opts)
+            names = ", ".join(f"`{name}{_value(option)}`" for name in (*option.opts, *option.secondary_opts))
             repeated = (
                 " May be repeated." if option.multiple and "repeated" not in (option.help or "") else ""
             )

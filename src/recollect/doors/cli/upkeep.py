@@ -155,8 +155,8 @@ def config(door: Door) -> None:
     """Show each setting, its value, and where it comes from.
 
     An option wins over the environment (RECOLLECT_URL, RECOLLECT_NAMESPACE, RECOLLECT_EMBEDDER,
-    RECOLLECT_QUICK), that over recollect.toml (the nearest from the working folder upwards, else your own),
-    that over the default. Keys and passwords are never shown.
+    RECOLLECT_QUICK, RECOLLECT_HOOKS), that over recollect.toml (the nearest from the working folder upwards,
+    else your own), that over the default. Keys and passwords are never shown.
 
     \b
     Example:

@@ -245,6 +245,8 @@ def forget(
         else:
             receipt = _forget(memories, found, wanted, expired=expired, everything=everything)
     door.answer(receipt, _receipt(receipt))
+    if wanted and not (receipt.memories or receipt.sessions):
+        door.nothing("Nothing was forgotten: nothing is like that here.")
 
 
 def _forget(

@@ -511,6 +511,17 @@ WHERE namespace = :namespace AND summary_extracted AND number IN (
   SELECT m.session FROM recollect.memory m
   WHERE m.namespace = :namespace AND m.number = ANY (:numbers::bigint[]))
 
+-- empty_sessions -- Which of these sessions have no memories.
+SELECT s.number FROM recollect.session s
+WHERE s.namespace = :namespace AND s.id = ANY (:ids::text[]) AND NOT EXISTS (
+  SELECT 1 FROM recollect.memory m WHERE m.namespace = :namespace AND m.session = s.number)
+
+-- remove_links_of_sessions -- What these sessions did with memories.
+DELETE FROM recollect.session_link WHERE namespace = :namespace AND session = ANY (:numbers::bigint[])
+
+-- remove_these_sessions -- Sessions, with their summaries.
+DELETE FROM recollect.session WHERE namespace = :namespace AND number = ANY (:numbers::bigint[])
+
 -- remove_sessions -- Every session of a namespace, once its memories are gone.
 DELETE FROM recollect.session WHERE namespace = :namespace
 

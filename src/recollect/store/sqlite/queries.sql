@@ -490,6 +490,17 @@ UPDATE session SET summary = NULL, summary_extracted = 0
 WHERE summary_extracted AND number IN (
   SELECT m.session FROM memory m WHERE m.number IN (SELECT value FROM json_each(:numbers)))
 
+-- empty_sessions -- Which of these sessions have no memories.
+SELECT s.number FROM session s
+WHERE s.namespace = :namespace AND s.id IN (SELECT value FROM json_each(:ids))
+  AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.session = s.number)
+
+-- remove_links_of_sessions -- What these sessions did with memories.
+DELETE FROM session_link WHERE session IN (SELECT value FROM json_each(:numbers))
+
+-- remove_these_sessions -- Sessions, with their summaries.
+DELETE FROM session WHERE number IN (SELECT value FROM json_each(:numbers))
+
 -- remove_sessions -- Every session of a namespace, once its memories are gone.
 DELETE FROM session WHERE namespace = :namespace
 
