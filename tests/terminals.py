@@ -83,10 +83,13 @@ class Terminal:
 
 
 def _own_terminal() -> None:
-    """Make the terminal the one that Ctrl-C comes from."""
+    """Make the terminal the one that Ctrl-C comes from; signals are as a shell leaves them."""
     import fcntl
+    import signal
     import termios
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
