@@ -206,9 +206,13 @@ class TestUse:
         memories.forget(id)
         assert memories.session("s1").summary is None
         memories.summarise_session("s1", "Given by hand")
-        memories.remember("Something else", session="s1")
-        memories.forget(session="s1")
+        id = memories.remember("Something else", session="s1").id
+        memories.forget(id)
         assert memories.session("s1").summary == "Given by hand"
+        memories.remember("And more", session="s1")
+        assert memories.forget(session="s1").sessions == 1
+        assert memories.sessions() == []
+        memories.start_session("s2")
         assert memories.forget(everything=True).sessions == 1
 
 
