@@ -122,7 +122,7 @@ def test_relate_and_undo_remove_and_undo(page: Page, site: Site, namespace: str,
 
 
 def test_forget_and_undo(page: Page, memories: Memories) -> None:
-    page.keyboard.type("gateway")
+    page.locator("#q").fill("gateway")
     line = page.locator(".hit[data-id=port-9090]")
     line.get_by_role("button", name="Forget").click()
     toast(page, "Forgotten")

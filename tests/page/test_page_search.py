@@ -56,7 +56,7 @@ def test_late_answers_to_earlier_questions_are_dropped(page: Page) -> None:
 
 
 def test_an_explained_score_adds_up(page: Page) -> None:
-    page.keyboard.type("members log in")
+    page.locator("#q").fill("members log in")
     first_hit(page, "tokens")
     page.locator(".hit").first.get_by_role("button", name="why?").click()
     table = page.get_by_role("table", name="The parts of the score")
@@ -113,7 +113,7 @@ def test_the_mode_decides_which_legs_answer(page: Page) -> None:
 
 
 def test_a_time_in_words_and_in_days(page: Page) -> None:
-    page.keyboard.type("members")
+    page.locator("#q").fill("members")
     assert {"cookie", "tokens"} <= set(hits(page))
     page.get_by_label("In words").fill("last week")
     page.get_by_label("In words").press("Enter")
