@@ -45,6 +45,17 @@ class Terminal:
         """Type a line."""
         self.type(text + "\n")
 
+    def press(self, key: str, *, until: str) -> None:
+        """Press a key again and again until this is seen, as a person does: readline sleeps through a
+        signal that comes between two of its steps."""
+        deadline = time.monotonic() + PATIENCE
+        while until not in _plain(self.seen):
+            assert time.monotonic() < deadline, f"{key!r} did nothing; seen: {self.seen!r}"
+            self.type(key)
+            while select.select([self._master], [], [], 2.0)[0] and until not in _plain(self.seen):
+                assert self._read(), f"the program ended; seen: {self.seen!r}"
+        self.expect(until)
+
     def expect(self, text: str) -> str:
         """Wait until this is seen; what was seen up to it, without colours."""
         while (plain := _plain(self.seen)).find(text) < 0:
