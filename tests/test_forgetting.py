@@ -147,7 +147,7 @@ def test_it_is_gone_from_every_way_of_finding(memories: Memories) -> None:
 
 
 def assert_no_trace(path: Path) -> None:
-    for file in path.parent.iterdir():
+    for file in (found for found in path.parent.rglob("*") if found.is_file()):
         content = file.read_bytes().lower()
         for trace in (SECRET.lower(), STEM[:8], "ophorbium"):
             for encoding in ("utf-8", "utf-16-le"):

@@ -90,6 +90,7 @@ def fill(memories: Memories, count: int, plain: bool) -> None:
 def filled(path: Path, count: int, *, plain: bool = False) -> Iterator[Memories]:
     path.write_bytes(made(count, plain))
     with opened(path) as memories:
+        memories.settle()  # the indexes beside the file are made by now, not while statements are counted
         yield memories
 
 

@@ -152,6 +152,7 @@ class AsyncMemories:
     session_context = _on_a_thread(Memories.session_context)
     sessions = _on_a_thread(Memories.sessions)
     start_session = _on_a_thread(Memories.start_session)
+    settle = _on_a_thread(Memories.settle)
     stats = _on_a_thread(Memories.stats)
     summarise_session = _on_a_thread(Memories.summarise_session)
     supersede = _on_a_thread(Memories.supersede)

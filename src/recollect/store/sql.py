@@ -259,6 +259,9 @@ class SqlStore(Store):
 
     # upkeep
 
+    def settle(self) -> None:
+        pass
+
     def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
         found = self._rows("stats", namespace=namespace, now=now)
         numbers: dict[str, Any] = dict(zip(_STATS, found[0] if found else [0] * len(_STATS), strict=True))

@@ -81,9 +81,16 @@ m.deleted_at, d.name, m.headings
 memory m JOIN namespace n ON n.number = m.namespace
 LEFT JOIN session s ON s.number = m.session LEFT JOIN document d ON d.number = m.document
 
+-- last_memory -- The highest number that a memory has had.
+ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'memory'), 0)
+
+-- last_vector -- The highest number that a vector has had.
+ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'vector'), 0)
+
 -- namespaces -- What must be known of these namespaces before they are searched.
 SELECT n.name, n.number, n.languages, n.removed_vectors, (SELECT max(number) FROM namespace),
-  n.tuned, n.tuned_before,
+  ifnull((SELECT max(number) FROM segment), 0), ifnull((SELECT max(number) FROM word_change), 0),
+  {last_memory}, {last_vector}, n.tuned, n.tuned_before,
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM namespace n
 LEFT JOIN generation a ON a.number = n.generation
@@ -104,6 +111,29 @@ FROM (
 ) best JOIN memory m ON m.number = best.number
 ORDER BY best.score DESC, m.number
 
+-- judged -- Which of these memories are in scope, in the order given.
+SELECT m.number, {candidate}
+FROM json_each(:numbers) wanted CROSS JOIN memory m ON m.number = wanted.value
+WHERE {scope} ORDER BY wanted.key LIMIT :limit
+
+-- numbers_in_scope -- All live memories in scope, for when too few of the best were in it.
+SELECT json_group_array(m.number) FROM memory m WHERE {scope}
+
+-- newer_words -- Memories that no segment has yet and that contain the words.
+SELECT m.number, m.namespace, m.terms
+FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid
+WHERE memory_words MATCH :match AND memory_words.rowid > :upto
+
+-- changed_words -- Memories whose terms changed since a segment was made; NULL terms for one that is gone.
+SELECT DISTINCT c.memory, m.namespace, m.terms
+FROM word_change c LEFT JOIN memory m ON m.number = c.memory WHERE c.memory <= :upto
+
+-- word_statistics -- How many memories and terms the keyword index has, as it notes them itself.
+SELECT block FROM memory_words_data WHERE id = 1
+
+-- segments -- The files that hold, oldest first.
+SELECT number, kind, name, generation, upto, size FROM segment ORDER BY number
+
 -- substring -- Live memories in scope that contain the text as it stands, newest first.
 SELECT 1.0, {candidate} FROM memory m
 WHERE m.content LIKE :pattern ESCAPE '\' AND {scope}
@@ -113,8 +143,8 @@ ORDER BY m.created_at DESC, m.number LIMIT :limit
 SELECT number, memory, embedding FROM vector
 WHERE namespace = :namespace AND generation = :generation AND number > :last ORDER BY number LIMIT :limit
 
--- count_vectors -- How many vectors a namespace has in a generation.
-SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation
+-- count_vectors -- How many vectors a namespace has in a generation, after the last one that was read.
+SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation AND number > :last
 
 -- near -- Which of these vectors belong to live memories in scope, in the order given.
 SELECT v.number, {candidate}
@@ -122,12 +152,6 @@ FROM json_each(:vectors) wanted
 CROSS JOIN vector v ON v.number = wanted.value
 CROSS JOIN memory m ON m.number = v.memory
 WHERE {scope} ORDER BY wanted.key LIMIT :limit
-
--- vectors_in_scope -- The vectors of all live memories in scope, for when the nearest few were out of it.
-SELECT json_group_array(v.number) FROM memory m
-JOIN vector v ON v.memory = m.number
-  AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint)
-WHERE {scope}
 
 -- load -- The winners, with their session, what superseded them, and how many relations they have.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
@@ -270,6 +294,52 @@ INSERT INTO memory (
 
 -- last_position -- The last place in a session; -1 when it is empty.
 SELECT ifnull(max(position), -1) FROM memory WHERE session = :session
+
+-- last_rows -- The highest numbers that a memory and a vector have had, and how many changes wait.
+SELECT {last_memory}, {last_vector}, (SELECT count(*) FROM word_change)
+
+-- unindexed -- How many rows no segment has as they are, of words or of vectors; and the newest change.
+SELECT max({last_memory} - ifnull((SELECT max(upto) FROM segment WHERE kind = 'words'), 0)
+    + (SELECT count(*) FROM word_change),
+  {last_vector} - ifnull((SELECT max(upto) FROM segment WHERE kind = 'vectors'), 0)),
+  ifnull((SELECT max(number) FROM word_change), 0)
+
+-- begin_indexing -- Changes of all that is there now are noted from now on.
+UPDATE indexed SET memory = {last_memory}
+
+-- last_change -- The newest change of terms.
+SELECT ifnull(max(number), 0) FROM word_change
+
+-- terms_to_index -- Terms of memories that no segment has yet.
+SELECT number, namespace, terms FROM memory
+WHERE number > :after AND number <= :upto ORDER BY number LIMIT :limit
+
+-- changes_to_index -- Memories that segments have otherwise, with their terms now; NULL for one that is gone.
+SELECT DISTINCT c.memory, m.namespace, m.terms FROM word_change c LEFT JOIN memory m ON m.number = c.memory
+WHERE c.number <= :change AND c.memory <= :upto
+
+-- vectors_to_index -- Vectors that no segment has yet.
+SELECT number, memory, namespace, generation, embedding FROM vector
+WHERE number > :after AND number <= :upto ORDER BY number LIMIT :limit
+
+-- generations_in_use -- Those that are searched or being filled.
+SELECT generation FROM namespace WHERE generation IS NOT NULL
+UNION SELECT next_generation FROM namespace WHERE next_generation IS NOT NULL
+
+-- add_segment -- A file that holds from now on.
+INSERT INTO segment (kind, name, generation, upto, size) VALUES (:kind, :name, :generation, :upto, :size)
+
+-- remove_segments -- Files that others have taken the place of.
+DELETE FROM segment WHERE name IN (SELECT value FROM json_each(:names))
+
+-- settle_changes -- Changes that segments know.
+DELETE FROM word_change WHERE number <= :change
+
+-- changed_after -- Memories that segments may have otherwise, or that are gone.
+SELECT DISTINCT memory FROM word_change WHERE number > :after
+
+-- vectors_by_number -- These vectors.
+SELECT number, embedding FROM vector WHERE number IN (SELECT value FROM json_each(:numbers))
 
 -- last_numbers -- The highest numbers of memories, sessions, documents and generations so far.
 SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'memory'), 0), ifnull((SELECT max(number) FROM session), 0),

@@ -1,5 +1,5 @@
 -- The whole schema of a Recollect store in SQLite. Times are microseconds since 1970 in UTC.
--- Rows are the truth; memory_words, vector and near_key are derived and can be rebuilt from them.
+-- Rows are the truth; memory_words, vector, near_key and segments are derived and can be rebuilt from them.
 
 -- A namespace: which languages its memories are stemmed in, which generation of vectors is searched,
 -- which one is being filled, how many vectors were removed so far, which weights it is tuned to (as JSON, with
@@ -163,3 +163,31 @@ CREATE TABLE relation (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX relation_by_target ON relation (target);
+
+-- The files of derived indexes that hold, oldest first: up to which memory (or vector) each was read.
+CREATE TABLE segment (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  generation INTEGER,
+  upto INTEGER NOT NULL,
+  size INTEGER NOT NULL
+) STRICT;
+
+-- Up to which memory a segment was read or is being read: changes of these are noted.
+CREATE TABLE indexed (memory INTEGER NOT NULL) STRICT;
+INSERT INTO indexed VALUES (0);
+
+-- Memories whose terms are no longer what a segment says, in the order of the changes.
+CREATE TABLE word_change (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  memory INTEGER NOT NULL
+) STRICT;
+
+CREATE TRIGGER word_change_remove AFTER DELETE ON memory WHEN old.number <= (SELECT memory FROM indexed) BEGIN
+  INSERT INTO word_change (memory) VALUES (old.number);
+END;
+CREATE TRIGGER word_change_change AFTER UPDATE OF terms, namespace ON memory
+WHEN old.number <= (SELECT memory FROM indexed) BEGIN
+  INSERT INTO word_change (memory) VALUES (old.number);
+END;

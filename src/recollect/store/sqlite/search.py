@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.query.terms import KeywordQuery
 from recollect.store import rows
 from recollect.store.base import Candidate, NamespaceFacts, Words
 from recollect.store.statements import Statements
 from recollect.types import Scope
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.derived.shelf import Opened
 
 LONGEST_SUBSTRING = 5_000
 """SQLite refuses patterns of more than 50,000 bytes."""
@@ -24,18 +27,30 @@ class Namespace(NamedTuple):
     generation: int | None
 
 
+class State(NamedTuple):
+    """How far the rows have come, and the segments beside them: the highest number of each."""
+
+    segment: int = 0
+    change: int = 0
+    memory: int = 0
+    vector: int = 0
+
+
 class Namespaces(dict[str, Namespace]):
     """The namespaces of a scope that exist. `alone`: the store has no other."""
 
     alone = False
+    state = State()
 
     @classmethod
     def read(cls, statements: Statements, names: Sequence[str]) -> Namespaces:
         """One statement, whatever the number of names."""
         found = cls()
-        for name, number, languages, removed, newest, tuned, before, *generations in statements.rows(
+        for name, number, languages, removed, newest, *others in statements.rows(
             "namespaces", names=list(names)
         ):
+            found.state = State(*others[:4])
+            tuned, before, *generations = others[4:]
             facts = rows.facts(languages, tuned, before, generations)
             found[name] = Namespace(number, removed, facts, generations[0])
             found.alone = newest == 1
@@ -52,10 +67,17 @@ def scope_parameters(scope: Scope, namespaces: Namespaces) -> dict[str, Any]:
     return rows.scope_parameters(scope) | {"namespaces": namespaces.numbers}
 
 
-def match(statements: Statements, namespaces: Namespaces, scope: Scope, words: Words) -> list[Candidate]:
-    """By words. A quoted phrase is insisted on, unless nothing in scope has it."""
+def match(
+    statements: Statements, namespaces: Namespaces, scope: Scope, words: Words, opened: Opened | None
+) -> list[Candidate]:
+    """By words: from the segments, where there are some. A quoted phrase is insisted on, unless nothing in
+    scope has it; only FTS5 knows which words follow each other."""
     if not namespaces or not words.query:
         return []
+    if opened is not None and opened.words and not words.query.phrases:
+        from recollect.store.sqlite import indexed
+
+        return indexed.match(statements, namespaces, scope, words, opened)
     parameters = scope_parameters(scope, namespaces)
     for strict in (True, False) if words.query.phrases else (False,):
         named = [] if namespaces.alone else namespaces.numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -24,6 +25,8 @@ from recollect.store.base import (
 from recollect.store.sql import SqlStore
 from recollect.store.sqlite import search, upkeep
 from recollect.store.sqlite.connections import Connections
+from recollect.store.sqlite.derived.background import Background
+from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Statements
 from recollect.store.writing import Writer
@@ -31,10 +34,18 @@ from recollect.types import Finding, Memory, Progress, Receipt, Scope
 
 if TYPE_CHECKING:
     from recollect.store import dumped
+    from recollect.store.sqlite.derived.shelf import Opened, Shelf
     from recollect.store.sqlite.vectors import Arenas
     from recollect.store.undump import Spool
 
 Result = TypeVar("Result")
+
+FOLDER = "-index"
+"""What the folder of the segments is called, after the name of the file."""
+WORTH_NUMPY = 150_000
+"""In a store with more memories than this, importing numpy for the segments pays for a single question."""
+MOST_NEWER = 20_000
+"""Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
 
 
 class SqliteWriter(Writer):
@@ -55,6 +66,8 @@ class SqliteStore(SqlStore):
 
     def __init__(self, path: Path | None, *, create: bool = True) -> None:
         self._connections = Connections(path, create=create)
+        self._background = Background(self._connections, lambda: self._shelf)
+        self._struck_out = 0
 
     @property
     def read_only(self) -> bool:
@@ -66,6 +79,15 @@ class SqliteStore(SqlStore):
         from recollect.store.sqlite.vectors import Arenas
 
         return Arenas()
+
+    @cached_property
+    def _shelf(self) -> Shelf:
+        """The segments beside the file; numpy is imported when they are first asked for."""
+        from recollect.store.sqlite.derived.shelf import Shelf
+
+        path = self._connections.path
+        assert path is not None
+        return Shelf(Path(f"{path.resolve()}{FOLDER}"))
 
     def __str__(self) -> str:
         return str(self._connections.path or "a store in memory")
@@ -79,7 +101,12 @@ class SqliteStore(SqlStore):
         return f"file:{found.st_dev}:{found.st_ino}"
 
     def close(self) -> None:
+        self._background.close()
         self._connections.close()
+
+    def settle(self) -> None:
+        if self._connections.path is not None and not self.read_only:
+            self._background.settle()
 
     def _read(self, action: Callable[[Statements], Result]) -> Result:
         with self._connections.reading() as connection:
@@ -90,12 +117,25 @@ class SqliteStore(SqlStore):
             writer = SqliteWriter(SqliteStatements(connection), namespace, now)
             result = action(writer)
             writer.finish()
-            return result
+            unindexed, change = writer.rows("unindexed")[0]
+        self._strike_out(change)
+        self._background.notice(unindexed, wrote=True)
+        return result
+
+    def _strike_out(self, change: int) -> None:
+        """What was removed or changed leaves no trace in the segments."""
+        if change <= self._struck_out or self._connections.path is None:
+            return
+        from recollect.store.sqlite.derived.scrubbing import strike_out
+
+        changed = [row[0] for row in self._rows("changed_after", after=self._struck_out)]
+        strike_out(self._shelf, self._read(self._shelf.newest), changed)
+        self._struck_out = change
 
     # candidates
 
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
-        found = self._read(lambda statements: search.Namespaces.read(statements, namespaces))
+        found = self._read(lambda statements: Namespaces.read(statements, namespaces))
         return {name: space.facts for name, space in found.items()}
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
@@ -107,14 +147,44 @@ class SqliteStore(SqlStore):
     def _search(
         self, statements: Statements, scope: Scope, words: Words | None, nearness: Nearness | None
     ) -> Found:
-        namespaces = search.Namespaces.read(statements, scope.namespaces)
-        by_words = search.match(statements, namespaces, scope, words) if words else []
+        namespaces = Namespaces.read(statements, scope.namespaces)
+        opened = self._segments(statements, namespaces.state, nearness)
+        try:
+            return self._found(statements, namespaces, scope, words, nearness, opened)
+        except (IndexError, ValueError):
+            if opened is None or not opened.listed:
+                raise
+            self._shelf.condemn()  # a file that lies; the rows do not
+            return self._found(statements, namespaces, scope, words, nearness, None)
+
+    def _found(
+        self,
+        statements: Statements,
+        namespaces: Namespaces,
+        scope: Scope,
+        words: Words | None,
+        nearness: Nearness | None,
+        opened: Opened | None,
+    ) -> Found:
+        by_words = search.match(statements, namespaces, scope, words, opened) if words else []
         if nearness is None:
             return Found(by_words)
+        from recollect.store.sqlite.derived.shelf import Opened
         from recollect.store.sqlite.near import near
 
         also = [candidate.key for candidate in by_words]
-        return Found(by_words, *near(statements, self._arenas, namespaces, scope, nearness, also))
+        by_meaning = near(statements, self._arenas, opened or Opened(), namespaces, scope, nearness, also)
+        return Found(by_words, *by_meaning)
+
+    def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
+        """The segments, where they help: in a small store FTS5 is done before numpy is imported."""
+        is_worth_it = nearness is not None or "numpy" in sys.modules or state.memory > WORTH_NUMPY
+        if self._connections.path is None or not is_worth_it:
+            return None
+        opened = self._shelf.at(state.segment, statements)
+        newer = max(state.memory - opened.words_upto, state.vector - opened.vectors_upto)
+        self._background.notice(newer, wrote=False)
+        return opened if state.memory - opened.words_upto <= MOST_NEWER else opened._replace(words=())
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
         return self._read(lambda statements: search.containing(statements, scope, text, limit))
@@ -131,7 +201,7 @@ class SqliteStore(SqlStore):
 
     def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
         def action(statements: Statements) -> list[Memory]:
-            parameters = search.scope_parameters(scope, search.Namespaces.read(statements, scope.namespaces))
+            parameters = search.scope_parameters(scope, Namespaces.read(statements, scope.namespaces))
             return [rows.memory(row) for row in statements.rows("in_scope", **parameters, limit=limit)]
 
         return self._read(action)
@@ -168,7 +238,10 @@ class SqliteStore(SqlStore):
 
     def _bytes(self) -> int:
         path = self._connections.path
-        return path.stat().st_size if path else 0
+        if path is None:
+            return 0
+        beside = Path(f"{path.resolve()}{FOLDER}").glob("*")
+        return path.stat().st_size + sum(each.stat().st_size for each in beside)
 
     def check(self, analyse: Analyser) -> list[Finding]:
         with self._connections.inspecting() as connection:
@@ -180,6 +253,7 @@ class SqliteStore(SqlStore):
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
         with self._connections.writing() as connection:
             upkeep.rebuild(SqliteStatements(connection), analyse, progress)
+        self.settle()
 
     def dump(self, namespace: str, *, vectors: bool) -> Iterator[dict[str, Any]]:
         records = self._dump(namespace, vectors)
@@ -189,7 +263,7 @@ class SqliteStore(SqlStore):
     def _dump(self, namespace: str, vectors: bool) -> Iterator[dict[str, Any]]:
         with self._connections.reading() as connection:
             statements = SqliteStatements(connection)
-            found = search.Namespaces.read(statements, [namespace])
+            found = Namespaces.read(statements, [namespace])
             if namespace in found:
                 yield from dump.dump(statements, found[namespace].number, vectors=vectors)
 

@@ -24,11 +24,12 @@ BUDGET = 512 * 1024 * 1024
 
 
 class Arena:
-    """The vectors of one namespace in one generation: numbers, and a matrix with a row for each."""
+    """The vectors of one namespace in one generation, after one that others know: numbers and a matrix."""
 
-    def __init__(self, dimensions: int, removed: int) -> None:
+    def __init__(self, dimensions: int, removed: int, after: int) -> None:
         self.dimensions = dimensions
         self.removed = removed
+        self.after = after
         self.size = 0
         self._numbers = np.empty(0, np.int64)
         self._memories = np.empty(0, np.int64)
@@ -42,7 +43,7 @@ class Arena:
     @property
     def last(self) -> int:
         """The newest vector that was read."""
-        return int(self._numbers[self.size - 1]) if self.size else 0
+        return int(self._numbers[self.size - 1]) if self.size else self.after
 
     def append(self, numbers: NDArray[np.int64], memories: NDArray[np.int64], matrix: Vector) -> None:
         """Add vectors at the end. Views handed out before stay as they were."""
@@ -85,18 +86,24 @@ class Arenas:
         self._lock.release()
 
     def similarities(
-        self, statements: Statements, namespace: int, generation: int, removed: int, vector: Vector
+        self,
+        statements: Statements,
+        namespace: int,
+        generation: int,
+        removed: int,
+        vector: Vector,
+        after: int = 0,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
-        """Vector numbers, their memories and their cosine with `vector`, for all of a namespace."""
+        """Vector numbers, their memories and their cosine with `vector`, for a namespace, after a number."""
         with self._lock:
-            arena = self._current(statements, namespace, generation, removed, len(vector))
+            arena = self._current(statements, namespace, generation, removed, len(vector), after)
             held = arena.view() if arena is not None else None  # before another thread appends to it
         if held is not None:
             numbers, memories, matrix = held
             return numbers, memories, matrix @ vector
         parts = [
             (numbers, memories, matrix @ vector)
-            for numbers, memories, matrix in _read(statements, namespace, generation, 0, len(vector))
+            for numbers, memories, matrix in _read(statements, namespace, generation, after, len(vector))
         ]
         return (
             np.concatenate([numbers for numbers, _, _ in parts]),
@@ -111,16 +118,23 @@ class Arenas:
                 del self._arenas[key]
 
     def _current(
-        self, statements: Statements, namespace: int, generation: int, removed: int, dimensions: int
+        self,
+        statements: Statements,
+        namespace: int,
+        generation: int,
+        removed: int,
+        dimensions: int,
+        after: int,
     ) -> Arena | None:
         """The arena, up to date; None when it would not fit the budget and must be read in passing."""
         key = (namespace, generation)
         arena = self._arenas.pop(key, None)
-        if arena is None or removed - arena.removed > 100 + arena.size // 10:
-            count = statements.value("count_vectors", namespace=namespace, generation=generation)
+        is_stale = arena is None or removed - arena.removed > 100 + arena.size // 10
+        if arena is None or is_stale or arena.after != after:
+            count = statements.value("count_vectors", namespace=namespace, generation=generation, last=after)
             if count * dimensions * 4 > BUDGET:
                 return None
-            arena = Arena(dimensions, removed)
+            arena = Arena(dimensions, removed, after)
         for chunk in _read(statements, namespace, generation, arena.last, dimensions):
             arena.append(*chunk)
         self._arenas[key] = arena

@@ -1,0 +1,93 @@
+"""When segments are made: once enough was written, on a thread that lives as long as there is work."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from recollect.errors import RecollectError
+from recollect.forks import mind_forks
+from recollect.store.sqlite.connections import Connections
+
+if TYPE_CHECKING:  # a process that only writes a little needs no numpy
+    from recollect.store.sqlite.derived.shelf import Shelf
+
+NEWER = 500
+"""So many rows that no segment has are worth a new one."""
+READERS_WAIT = 2.0
+"""After so many seconds a process that only reads sets about what others left undone."""
+PATIENCE = 30.0
+_log = logging.getLogger("recollect")
+
+
+class Background:
+    """Makes segments for one open store; a fault of it is logged, and does no harm."""
+
+    def __init__(self, connections: Connections, shelf: Callable[[], Shelf]) -> None:
+        self._connections = connections
+        self._shelf = shelf
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._for_writer = False
+        self._given_up = False
+        mind_forks(self)
+
+    def before_fork(self) -> None:
+        """Nobody starts a thread while the process is copied."""
+        self._lock.acquire()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """The thread stays with the parent."""
+        if in_child:
+            self._thread = None
+            self._lock = threading.Lock()
+            self._stop = threading.Event()
+        else:
+            self._lock.release()
+
+    def notice(self, unindexed: int, *, wrote: bool) -> None:
+        """That so many rows are in no segment; returns at once."""
+        if unindexed < NEWER or self._given_up or self._connections.path is None:
+            return
+        with self._lock:
+            self._for_writer |= wrote
+            if self._thread is None and not self._stop.is_set():
+                pause = 0.0 if wrote else READERS_WAIT
+                self._thread = threading.Thread(
+                    target=self._run, args=(pause,), name="recollect-index", daemon=True
+                )
+                self._thread.start()
+
+    def settle(self) -> None:
+        """Index everything that is there, now; waits for whoever is at it."""
+        while not self._build(1) and not self._stop.wait(0.05):
+            pass
+
+    def close(self) -> None:
+        """Let a writer's segments be finished; for a reader nobody waits."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            if not self._for_writer:
+                self._stop.set()
+            thread.join(PATIENCE if self._for_writer else None)
+        self._stop.set()
+
+    def _run(self, pause: float) -> None:
+        try:
+            if not self._stop.wait(pause):
+                self._build(NEWER)
+        except (RecollectError, OSError, ValueError, IndexError, MemoryError) as error:
+            self._given_up = True
+            _log.warning("The indexes beside the store could not be made, so it stays slower: %s", error)
+        finally:
+            with self._lock:
+                self._thread = None
+
+    def _build(self, least: int) -> bool:
+        """Whether this process could do it: another one may be at it."""
+        from recollect.store.sqlite.derived.building import Building
+
+        return Building(self._connections, self._shelf(), self._stop.is_set).run(least)

@@ -1,0 +1,233 @@
+"""Making segments from the rows, in the background, by one process at a time.
+
+New rows become a small segment; small ones are merged into larger ones, so that there are never many. Nothing
+waits for this: it reads in short steps, and what it writes to the database is one row.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from recollect.store.sqlite.connections import Connections
+from recollect.store.sqlite.derived import files, locking, scrubbing, vectors, words
+from recollect.store.sqlite.derived.shelf import SUFFIX, Listed, Opened, Shelf, listing
+from recollect.store.sqlite.derived.vectors import VectorSegment
+from recollect.store.sqlite.derived.words import WordSegment
+from recollect.store.sqlite.indexed import statistics
+from recollect.store.sqlite.statements import SqliteStatements
+from recollect.store.statements import Row
+
+AT_ONCE = 2_000
+"""Rows that are read in one step."""
+_PART = 50_000
+_RATIO = 4
+"""A segment is merged with what is newer once that is a fourth of it or more."""
+
+Segment = TypeVar("Segment", WordSegment, VectorSegment)
+
+
+class Stopped(Exception):
+    """Whoever wanted the segments has gone."""
+
+
+class _Changed(Exception):
+    """Somebody else has removed what this was built upon."""
+
+
+class _Old(NamedTuple, Generic[Segment]):
+    """What is there already of a kind: what stays, and what goes into the new segment."""
+
+    stays: list[Listed]
+    merged: list[Listed]
+    segments: list[Segment]
+
+
+class Building:
+    """One run: takes the lock, makes what is missing, lists it, and tidies up."""
+
+    def __init__(self, connections: Connections, shelf: Shelf, should_stop: Callable[[], bool]) -> None:
+        self._connections = connections
+        self._shelf = shelf
+        self._should_stop = should_stop
+
+    def run(self, least: int) -> bool:
+        """Index what is new, if it is at least so much; whether the lock could be had."""
+        self._shelf.folder.mkdir(mode=0o700, exist_ok=True)
+        with locking.held(self._shelf.folder / "lock") as mine:
+            if mine:
+                with suppress(_Changed, Stopped):
+                    self._tidy()
+                    while self._words(least):
+                        pass
+                    while self._vectors(least):
+                        pass
+                    self._strike_out()
+            return mine
+
+    def _read(self, query: str, /, **parameters: Any) -> list[Row]:
+        if self._should_stop():
+            raise Stopped
+        with self._connections.reading() as connection:
+            return SqliteStatements(connection).rows(query, **parameters)
+
+    def _opened(self) -> Opened:
+        with self._connections.reading() as connection:
+            return self._shelf.newest(SqliteStatements(connection))
+
+    def _tidy(self) -> None:
+        """Forget a listing whose files can't be read, and remove files that nobody lists."""
+        opened = self._opened()
+        if self._shelf.is_broken:
+            self._publish([], opened.listed)
+            opened = self._opened()
+        listed = {each.name for each in opened.listed}
+        for path in self._shelf.folder.iterdir():
+            if path.suffix == ".unfinished" or (path.suffix == SUFFIX and path.stem not in listed):
+                path.unlink(missing_ok=True)
+
+    # words
+
+    def _words(self, least: int) -> bool:
+        """Index some memories that are new or changed; False once fewer than `least` are left."""
+        with self._connections.writing() as connection:
+            statements = SqliteStatements(connection)
+            newest, _, waiting = statements.rows("last_rows")[0]
+            opened = self._shelf.newest(statements)
+            if newest - opened.words_upto + waiting < least or self._shelf.is_broken:
+                return False
+            change = statements.value("last_change")
+            average = statistics(statements).average
+            statements.count("begin_indexing")
+        rows, upto = self._new_rows(opened.words_upto, newest)
+        new = [WordSegment(words.build(rows, average, ()), {"average": average})] if rows else []
+        changed = self._read("changes_to_index", change=change, upto=opened.words_upto)
+        if changed:
+            rows = [words.Row(*row) for row in changed if row[2] is not None]
+            arrays = words.build(rows, average, [row[0] for row in changed])
+            new.append(WordSegment(arrays, {"average": average}))
+        old = _taken(opened, "words", opened.words, sum(map(len, new)))
+        arrays = words.merge([*old.segments, *new], average)
+        if not old.stays:
+            arrays["touched"] = np.empty(0, np.int64)
+        name = _new_name("words")
+        files.write(self._shelf.path(name), arrays, {"average": average})
+        listed = Listed(0, "words", name, None, upto, len(arrays["numbers"]))
+        self._publish([listed], old.merged, opened, change)
+        return True
+
+    def _new_rows(self, after: int, newest: int) -> tuple[list[words.Row], int]:
+        """Some memories after this one, and up to which one that is all."""
+        rows: list[words.Row] = []
+        while len(rows) < _PART:
+            found = self._read("terms_to_index", after=after, upto=newest, limit=AT_ONCE)
+            if not found:
+                return rows, newest
+            rows += [words.Row(*row) for row in found]
+            after = found[-1][0]
+        return rows, after
+
+    # vectors
+
+    def _vectors(self, least: int) -> bool:
+        """Index some vectors that are new; False once fewer than `least` are left."""
+        opened = self._opened()
+        newest = self._read("last_rows")[0][1]
+        if newest - opened.vectors_upto < least or self._shelf.is_broken:
+            return False
+        new, upto = self._new_vectors(opened.vectors_upto, newest)
+        in_use = {row[0] for row in self._read("generations_in_use")}
+        listed: list[Listed] = []
+        merged = [each for each in opened.listed if each.kind == "vectors" and each.generation not in in_use]
+        for generation in sorted(in_use & set(new)):
+            count = sum(len(part.numbers) for part in new[generation])
+            old = _taken(opened, "vectors", opened.of_generation(generation), count, generation)
+            name = _new_name("vectors")
+            size = vectors.write(self._shelf.path(name), new[generation], old.segments)
+            listed.append(Listed(0, "vectors", name, generation, upto, size))
+            merged += old.merged
+        self._publish(listed, merged, opened)
+        return bool(listed)
+
+    def _new_vectors(self, after: int, newest: int) -> tuple[dict[int, list[vectors.Read]], int]:
+        """Some vectors after this one, by generation, and up to which one that is all."""
+        new: defaultdict[int, list[vectors.Read]] = defaultdict(list)
+        count = 0
+        while count < _PART:
+            found = self._read("vectors_to_index", after=after, upto=newest, limit=AT_ONCE)
+            if not found:
+                return new, newest
+            after = found[-1][0]
+            count += len(found)
+            for generation, rows in _by_generation(found).items():
+                new[generation].append(_read_vectors(rows))
+        return new, after
+
+    # what both have in common
+
+    def _publish(
+        self,
+        new: Sequence[Listed],
+        merged: Sequence[Listed],
+        upon: Opened | None = None,
+        change: int | None = None,
+    ) -> None:
+        """List new segments instead of those that they contain; _Changed if one of those is gone."""
+        with self._connections.writing() as connection:
+            statements = SqliteStatements(connection)
+            is_as_it_was = upon is None or listing(statements) == upon.listed
+            if is_as_it_was:
+                statements.count("remove_segments", names=[each.name for each in merged])
+                for each in new:
+                    named = each._asdict()
+                    del named["number"]
+                    statements.count("add_segment", **named)
+                if change is not None:
+                    statements.count("settle_changes", change=change)
+        if not is_as_it_was:
+            self._shelf.remove(each.name for each in new)
+            raise _Changed
+        self._shelf.remove(each.name for each in merged)
+
+    def _strike_out(self) -> None:
+        """What was removed while it was being indexed leaves no trace either."""
+        if changed := [row[0] for row in self._read("changed_after", after=0)]:
+            scrubbing.strike_out(self._shelf, self._opened(), changed)
+
+
+def _taken(
+    opened: Opened, kind: str, segments: Sequence[Segment], new: int, generation: int | None = None
+) -> _Old[Segment]:
+    """The segments that the new rows are merged with: the newest, as long as they are not much larger."""
+    listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
+    first = len(listed)
+    total = new
+    while first and listed[first - 1].size < _RATIO * total:
+        first -= 1
+        total += listed[first].size
+    return _Old(listed[:first], listed[first:], list(segments[first:]))
+
+
+def _new_name(kind: str) -> str:
+    return f"{kind}-{secrets.token_hex(8)}"
+
+
+def _by_generation(found: Sequence[Row]) -> dict[int, list[Row]]:
+    """Rows of `vectors_to_index`; of a generation only those as long as its first: any other is broken."""
+    rows: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in found:
+        kept = rows[row[3]]
+        if not kept or len(row[4]) == len(kept[0][4]):
+            kept.append(row)
+    return rows
+
+
+def _read_vectors(rows: Sequence[Row]) -> vectors.Read:
+    numbers, memories, spaces = (np.array([row[i] for row in rows], np.int64) for i in range(3))
+    matrix = np.frombuffer(b"".join(row[4] for row in rows), "<f4").reshape(len(rows), -1)
+    return vectors.Read(numbers, memories, spaces, matrix)

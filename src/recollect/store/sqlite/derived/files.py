@@ -1,0 +1,126 @@
+"""A file of named arrays: written once, then mapped by every process that reads it."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+MAGIC = b"RClt seg"
+VERSION = 1
+_ALIGNED = 64
+_FIXED = len(MAGIC) + 12
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Unreadable(Exception):
+    """A segment that is missing, cut off, or not what it should be."""
+
+
+class Shape(NamedTuple):
+    """What an array will be."""
+
+    dtype: DTypeLike
+    shape: tuple[int, ...]
+
+
+def shape_of(array: NDArray[Any]) -> Shape:
+    """The shape that a file needs to hold this array."""
+    return Shape(array.dtype, array.shape)
+
+
+@contextmanager
+def making(path: Path, shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> Iterator[Arrays]:
+    """Arrays to be filled; the file is there, whole and on the disk, once the block has ended well."""
+    head, places, size = _layout(shapes, facts)
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        with unfinished.open("w+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size) if hasattr(os, "posix_fallocate") else file.truncate(
+                size
+            )
+            with mmap.mmap(file.fileno(), size) as mapped:
+                mapped[: len(head)] = head
+                arrays = {name: _view(mapped, place, shapes[name]) for name, place in places.items()}
+                try:
+                    yield arrays
+                finally:
+                    arrays.clear()
+                mapped.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write(path: Path, arrays: Arrays, facts: Mapping[str, Any]) -> None:
+    """A file of these arrays."""
+    with making(path, {name: shape_of(array) for name, array in arrays.items()}, facts) as room:
+        for name, array in arrays.items():
+            room[name][...] = array
+
+
+def read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays of a file, mapped, and what was noted of it; Unreadable if it is not whole."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as looked:
+            head = _head(looked)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        shapes = {name: Shape(np.dtype(dtype), tuple(shape)) for name, dtype, shape, _ in head["arrays"]}
+        arrays = {name: _view(mapped, place, shapes[name]) for name, _, _, place in head["arrays"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"{path.name}: {error}") from error
+    return arrays, head["facts"] | {"bytes": head["size"]}
+
+
+def places(path: Path) -> dict[str, int]:
+    """Where in a file each array begins."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        return {name: place for name, _, _, place in _head(mapped)["arrays"]}
+
+
+def _head(mapped: mmap.mmap) -> dict[str, Any]:
+    if mapped[: len(MAGIC)] != MAGIC:
+        raise ValueError("it does not begin like a segment")
+    length, checksum, version = (
+        int.from_bytes(mapped[len(MAGIC) + i : len(MAGIC) + i + 4], "little") for i in (0, 4, 8)
+    )
+    text = mapped[_FIXED : _FIXED + length]
+    if version != VERSION or zlib.crc32(text) != checksum:
+        raise ValueError("its head is damaged, or of another version")
+    head: dict[str, Any] = json.loads(text)
+    if len(mapped) != head["size"]:
+        raise ValueError("it is cut off")
+    return head
+
+
+def _layout(shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> tuple[bytes, dict[str, int], int]:
+    """The head, where each array begins, and how long the file is."""
+    room = 4096
+    while True:
+        place, places = room, {}
+        for name, (dtype, shape) in shapes.items():
+            places[name] = place
+            size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+            place += -(-size // _ALIGNED) * _ALIGNED
+        described = [[name, np.dtype(s.dtype).str, s.shape, places[name]] for name, s in shapes.items()]
+        text = json.dumps({"arrays": described, "facts": facts, "size": place}).encode()
+        if _FIXED + len(text) <= room:
+            numbers = (len(text), zlib.crc32(text), VERSION)
+            head = MAGIC + b"".join(number.to_bytes(4, "little") for number in numbers) + text
+            return head, places, place
+        room *= 2
+
+
+def _view(mapped: mmap.mmap, place: int, shape: Shape) -> NDArray[Any]:
+    count = int(np.prod(shape.shape, dtype=np.int64))
+    return np.frombuffer(mapped, shape.dtype, count, place).reshape(shape.shape)

@@ -1,0 +1,37 @@
+"""One process at a time: a lock on a file that the system lets go of when its holder ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Whether this process holds the lock for the time of the block; never waits."""
+    with path.open("a+b") as file:
+        yield _locked(file)
+
+
+def _locked(file: IO[bytes]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return _locked_on_windows(file)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _locked_on_windows(file: IO[bytes]) -> bool:
+    import msvcrt
+
+    try:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError:
+        return False
+    return True

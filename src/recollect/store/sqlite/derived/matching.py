@@ -1,0 +1,189 @@
+"""The memories that match best, exactly, without looking at those that can't be among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.sqlite.derived import bm25
+from recollect.store.sqlite.derived.words import Occurrences, Positions, WordSegment
+
+Scores = NDArray[np.floating[Any]]
+
+
+class Wanted(NamedTuple):
+    """A term that is looked for; `prefix` says that longer ones which begin so count."""
+
+    term: str
+    prefix: bool = False
+
+
+class Best(NamedTuple):
+    """Numbers of memories with their scores."""
+
+    numbers: NDArray[np.int64]
+    scores: Scores
+
+    @classmethod
+    def of(cls, parts: Sequence[Best], most: int) -> Best:
+        """The best of several, best first; equal ones by number."""
+        numbers = np.concatenate([part.numbers for part in parts]) if parts else np.empty(0, np.int64)
+        scores = np.concatenate([part.scores for part in parts]) if parts else np.empty(0, np.float32)
+        order = np.lexsort((numbers, -scores))[:most]
+        return cls(numbers[order], scores[order])
+
+
+class Span(NamedTuple):
+    """Where the memories of a namespace stand in a segment, and which of them no longer hold."""
+
+    start: int
+    end: int
+    masked: Positions
+
+
+class Leaf(NamedTuple):
+    """A segment, the spans in it that are asked, and where each wanted term stands."""
+
+    segment: WordSegment
+    spans: Sequence[Span]
+    found: Sequence[Occurrences | None]
+
+    @classmethod
+    def looked_up(
+        cls,
+        segment: WordSegment,
+        wanted: Sequence[Wanted],
+        namespaces: Sequence[int],
+        stale: NDArray[np.int64],
+    ) -> Leaf:
+        """With the occurrences of the wanted terms. `stale`: memories that it has otherwise than they are."""
+        spans = [segment.span(namespace) for namespace in namespaces]
+        return cls(
+            segment,
+            [Span(*span, segment.within(span, stale)) for span in spans if span[0] < span[1]],
+            [segment.beginning(each.term) if each.prefix else segment.term(each.term) for each in wanted],
+        )
+
+    def having(self) -> NDArray[np.int64]:
+        """How many memories have each of the wanted terms."""
+        masked = [span.masked for span in self.spans if len(span.masked)]
+        return np.array(
+            [
+                len(each.docs) - sum(_shared(each.docs, some) for some in masked) if each else 0
+                for each in self.found
+            ]
+        )
+
+
+def _shared(docs: Positions, some: Positions) -> int:
+    """How many of a few positions are among many; both ascend."""
+    if not len(some) or not len(docs):
+        return 0
+    at = np.minimum(np.searchsorted(docs, some), len(docs) - 1)
+    return int((docs[at] == some).sum())
+
+
+def best(
+    leaf: Leaf,
+    span: Span,
+    rarity: Sequence[float],
+    average: float,
+    weights: Scores,
+    most: int,
+    allowed: Positions | None = None,
+    floor: float = 0.0,
+) -> Best:
+    """The `most` best memories of a span that have any of the wanted terms; of `allowed` alone, if given.
+
+    Terms are taken by what they can count at the most. Once so many memories are better than all that is
+    left could come to, the other terms are only looked up for those that can still win.
+    """
+    start, end, masked = span
+    stretched = max(1.0, average / leaf.segment.average)
+    lists = [
+        (rare, min(each.peak * stretched, bm25.K1 + 1) * rare, *_inside(each, start, end))
+        for each, rare in zip(leaf.found, rarity, strict=True)
+        if each is not None
+    ]
+    lists.sort(key=lambda each: -each[1])
+    left = np.cumsum([0.0, *(limit for _, limit, _, _ in reversed(lists))])[::-1]
+    scores = np.zeros(end - start, np.float32)
+    permitted = _flags(end - start, start, masked, allowed)
+    met: list[Positions] = []
+    taken = 0
+    for taken, (rare, _, docs, codes) in enumerate(lists, 1):
+        at = docs - start
+        if permitted is not None:
+            inside = permitted[at]
+            at, codes = at[inside], codes[inside]
+        scores[at] += weights[codes] * np.float32(rare)
+        met.append(at)
+        floor = max(floor, _lowest_of_best(scores[at], most))
+        if floor > left[taken]:
+            break
+    if not met:
+        return Best(np.empty(0, np.int64), np.empty(0, np.float32))
+    candidates = _promising(scores, met, floor - float(left[taken]))
+    found = scores[candidates]
+    for rare, _, docs, codes in lists[taken:]:
+        found += weights[_looked_up(docs, codes, candidates + start)] * np.float32(rare)
+    chosen = candidates[_highest(found, most + most // 4)] + start
+    return Best(leaf.segment.numbers[chosen], _exactly(leaf, chosen, rarity, average))
+
+
+def _exactly(leaf: Leaf, docs: Positions, rarity: Sequence[float], average: float) -> Scores:
+    """The score of each of these, to the last bit as if there were no other segment."""
+    lengths = leaf.segment.lengths[docs]
+    scores = np.zeros(len(docs))
+    for each, rare in zip(leaf.found, rarity, strict=True):
+        if each is not None:
+            often = _looked_up(each.docs, each.codes, docs) >> 8
+            scores += bm25.weight(often, lengths, average) * rare
+    return scores
+
+
+def _inside(each: Occurrences, start: int, end: int) -> tuple[Positions, bm25.Codes]:
+    first, last = np.searchsorted(each.docs, (start, end))
+    return each.docs[first:last], each.codes[first:last]
+
+
+def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) -> NDArray[np.bool_] | None:
+    """Which of a span may answer; None for all."""
+    if allowed is None and not len(masked):
+        return None
+    flags = np.ones(size, np.bool_) if allowed is None else np.zeros(size, np.bool_)
+    if allowed is not None:
+        flags[allowed - start] = True
+    flags[masked - start] = False
+    return flags
+
+
+def _lowest_of_best(scores: Scores, most: int) -> float:
+    """What the last of the best has; 0 if there are not so many."""
+    return float(np.partition(scores, -most)[-most]) if len(scores) >= most else 0.0
+
+
+def _promising(scores: Scores, met: Sequence[Positions], least: float) -> Positions:
+    """Everyone who was met and has at least so much."""
+    if least > 0:
+        met = [at[scores[at] >= least] for at in met]
+    every = np.sort(np.concatenate(met))
+    return every[np.flatnonzero(np.diff(every, prepend=-1))]
+
+
+def _looked_up(docs: Positions, values: NDArray[Any], wanted: Positions) -> NDArray[Any]:
+    """What a term has in each of these memories; 0 where it does not stand."""
+    if not len(docs):
+        return np.zeros(len(wanted), values.dtype)
+    at = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
+    return np.where(docs[at] == wanted, values[at], values.dtype.type(0))
+
+
+def _highest(scores: Scores, most: int) -> NDArray[np.intp]:
+    """Where the highest scores are, in no order; of those that equal the last of them, all."""
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, -most)[-most])

@@ -1,0 +1,140 @@
+"""The segments of a store: those that the database lists, opened when they are first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.forks import mind_forks
+from recollect.store.sqlite.derived import files
+from recollect.store.sqlite.derived.files import Unreadable
+from recollect.store.sqlite.derived.vectors import VectorSegment
+from recollect.store.sqlite.derived.words import WordSegment
+from recollect.store.statements import Statements
+
+SUFFIX = ".segment"
+
+
+class Listed(NamedTuple):
+    """A segment as the database lists it."""
+
+    number: int
+    kind: str
+    name: str
+    generation: int | None
+    upto: int
+    size: int
+
+
+class Opened(NamedTuple):
+    """The segments of one state of the store, oldest first; up to which memory and vector they were read."""
+
+    listed: tuple[Listed, ...] = ()
+    words: tuple[WordSegment, ...] = ()
+    words_upto: int = 0
+    vectors: tuple[tuple[int, VectorSegment], ...] = ()
+    vectors_upto: int = 0
+
+    def of_generation(self, generation: int) -> list[VectorSegment]:
+        """The segments of a generation."""
+        return [segment for number, segment in self.vectors if number == generation]
+
+
+class Shelf:
+    """What is open in this process. Files that are gone or damaged are noted, and done without."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.is_broken = False
+        """Whether a listed file could not be used: somebody should make the segments anew."""
+        self._files: dict[str, WordSegment | VectorSegment] = {}
+        self._version = 0
+        self._opened = Opened()
+        self._lock = threading.Lock()
+        mind_forks(self)
+
+    def before_fork(self) -> None:
+        """Nobody opens a file while the process is copied."""
+        self._lock.acquire()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Parent and child go on with what is open."""
+        self._lock.release()
+
+    def at(self, version: int, statements: Statements) -> Opened:
+        """The segments as this connection sees them; `version` is the highest number of one."""
+        with self._lock:
+            if version != self._version:
+                self._opened = self._open(listing(statements) if version else ())
+                self._version = version
+            if not all(map(self._is_whole, self._opened.listed)):
+                self._condemn()
+            return self._opened
+
+    def newest(self, statements: Statements) -> Opened:
+        """The segments as this connection sees them."""
+        listed = listing(statements)
+        return self.at(listed[-1].number if listed else 0, statements)
+
+    def condemn(self) -> None:
+        """Do without the segments that are listed now: something in them is not as it should be."""
+        with self._lock:
+            self._condemn()
+
+    def _condemn(self) -> None:
+        self.is_broken = bool(self._opened.listed)
+        self._opened = Opened(self._opened.listed)
+        self._files.clear()
+
+    def _is_whole(self, listed: Listed) -> bool:
+        """Whether a file that is mapped is still as long as it was: reading beyond its end would be fatal."""
+        held = self._files.get(listed.name)
+        try:
+            return held is None or self.path(listed.name).stat().st_size == held.bytes
+        except OSError:
+            return False
+
+    def path(self, name: str) -> Path:
+        """Where a segment lies."""
+        return self.folder / f"{name}{SUFFIX}"
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files; one that another process has open elsewhere may stay until later."""
+        for name in names:
+            with suppress(OSError):
+                self.path(name).unlink()
+
+    def _open(self, listed: tuple[Listed, ...]) -> Opened:
+        wanted = {each.name for each in listed}
+        self._files = {name: held for name, held in self._files.items() if name in wanted}
+        self.is_broken = False
+        words: list[WordSegment] = []
+        vectors: list[tuple[int, VectorSegment]] = []
+        try:
+            for each in listed:
+                opened = self._files.get(each.name) or self._read(each)
+                self._files[each.name] = opened
+                if isinstance(opened, WordSegment):
+                    words.append(opened)
+                elif each.generation is not None:
+                    vectors.append((each.generation, opened))
+        except Unreadable:
+            self.is_broken = True
+            return Opened(listed)
+        upto = {each.kind: each.upto for each in listed}
+        return Opened(listed, tuple(words), upto.get("words", 0), tuple(vectors), upto.get("vectors", 0))
+
+    def _read(self, listed: Listed) -> WordSegment | VectorSegment:
+        arrays, facts = files.read(self.path(listed.name))
+        try:
+            return (WordSegment if listed.kind == "words" else VectorSegment)(arrays, facts)
+        except KeyError as error:
+            raise Unreadable(f"{listed.name} has no {error}") from error
+
+
+def listing(statements: Statements) -> tuple[Listed, ...]:
+    """The segments that the database lists."""
+    return tuple(Listed(*row) for row in statements.rows("segments"))

@@ -1,0 +1,175 @@
+"""What is near this vector? A segment of the vectors of one generation, by namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.sqlite.derived import codes, files
+from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
+from recollect.store.sqlite.derived.files import Arrays
+
+_SAMPLE = 8_192
+_AT_ONCE = 8_192
+FEW = 1_500
+"""So many are all looked at closely."""
+
+Numbers = NDArray[np.int64]
+
+
+class Nearest(NamedTuple):
+    """Vectors by number, the memories they belong to, and how near they are."""
+
+    numbers: Numbers
+    memories: Numbers
+    scores: Floats
+
+    def at(self, places: NDArray[np.intp]) -> Nearest:
+        """Those at these places."""
+        return Nearest(self.numbers[places], self.memories[places], self.scores[places])
+
+
+class VectorSegment:
+    """Vectors by position, ordered by namespace and memory."""
+
+    def __init__(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        self.bytes: int = facts.get("bytes", 0)
+        self.numbers: Numbers = arrays["numbers"]
+        self.memories: Numbers = arrays["memories"]
+        self.spaces: Numbers = arrays["spaces"]
+        self.starts: Numbers = arrays["starts"]
+        self.centre: Floats = arrays["centre"]
+        self.coded = Coded(*(arrays[name] for name in Coded._fields))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def span(self, namespace: int) -> tuple[int, int]:
+        """From where to where the vectors of a namespace stand."""
+        at = int(np.searchsorted(self.spaces, namespace))
+        if at == len(self.spaces) or self.spaces[at] != namespace:
+            return 0, 0
+        return int(self.starts[at]), int(self.starts[at + 1])
+
+    def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
+        """Nearly always the nearest vectors of a namespace, and a few more, in no order.
+
+        Everyone is guessed at, the better ones are estimated, the best of those are looked at. If `memories`
+        (ascending) are given, only theirs.
+        """
+        start, end = self.span(namespace)
+        asked = Asked.of(vector, self.centre)
+        if memories is not None:
+            chosen = self._positions(start, end, memories)
+        elif end - start > max(FEW, most):
+            bits, length, _, offset, *_ = self.coded
+            guesses = asked.guesses(bits[:, start:end], length[start:end], offset[start:end])
+            chosen = _better(guesses, max(FEW, most, (end - start) // 20)) + start
+        else:
+            chosen = np.arange(start, end)
+        if len(chosen) > max(FEW // 2, 2 * most):
+            bits = np.stack([row.take(chosen) for row in self.coded.bits])
+            estimates = asked.estimates(bits, self.coded.trust[chosen], self.coded.offset[chosen])
+            chosen = chosen[_better(estimates, max(FEW // 3, 2 * most, len(chosen) // 25))]
+        return self._looked_at(chosen, vector)
+
+    def of_memories(self, namespace: int, vector: Floats, memories: Numbers) -> Nearest:
+        """How near the vectors of these memories (ascending) are."""
+        return self._looked_at(self._positions(*self.span(namespace), memories), vector)
+
+    def _positions(self, start: int, end: int, memories: Numbers) -> NDArray[np.intp]:
+        here = self.memories[start:end]
+        at = np.searchsorted(here, memories)
+        inside = at < len(here)
+        at = at[inside]
+        found: NDArray[np.intp] = at[here[at] == memories[inside]] + start
+        return found
+
+    def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
+        left = (self.coded.bytes[chosen].astype(np.float32) @ vector) * self.coded.scale[chosen]
+        return Nearest(self.numbers[chosen], self.memories[chosen], left + self.centre @ vector)
+
+
+def _better(scores: Floats, count: int) -> NDArray[np.intp]:
+    """About so many of the highest, judged by a sample of many."""
+    step = max(1, len(scores) // _SAMPLE)
+    sample = scores[::step]
+    wanted = min(max(count // step, 1), len(sample))
+    return np.flatnonzero(scores >= np.partition(sample, -wanted)[-wanted])
+
+
+class Read(NamedTuple):
+    """Vectors as they are read from the rows."""
+
+    numbers: Numbers
+    memories: Numbers
+    spaces: Numbers
+    vectors: Floats
+
+
+def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) -> int:
+    """A segment of new vectors and of those in old segments, some thousands at a time; how many they are.
+
+    What was struck out of an old segment is left out.
+    """
+    living = [np.flatnonzero(segment.coded.scale > 0) for segment in old]
+    numbers, memories, spaces = (
+        np.concatenate(
+            [*(part[i] for part in new), *(_owners(*pair)[i] for pair in zip(old, living, strict=True))]
+        )
+        for i in range(3)
+    )
+    centre = _centre(new, [(segment.centre, len(kept)) for segment, kept in zip(old, living, strict=True)])
+    order = np.lexsort((memories, spaces))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    found, starts = np.unique(spaces[order], return_index=True)
+    small = {
+        "numbers": numbers[order],
+        "memories": memories[order],
+        "spaces": found,
+        "starts": np.append(starts, len(numbers)).astype(np.int64),
+        "centre": centre,
+    }
+    shapes = {name: files.shape_of(array) for name, array in small.items()}
+    with files.making(path, shapes | codes.shapes(len(numbers), len(centre)), {}) as room:
+        for name, array in small.items():
+            room[name][...] = array
+        first = 0
+        for vectors in _all_vectors(new, old, living):
+            coded = codes.code(vectors, centre)
+            places = rank[first : first + len(vectors)]
+            room["bits"][:, places] = coded.bits
+            for name in Coded._fields[1:]:
+                room[name][places] = getattr(coded, name)
+            first += len(vectors)
+    return len(numbers)
+
+
+def _owners(segment: VectorSegment, living: NDArray[np.intp]) -> tuple[Numbers, Numbers, Numbers]:
+    spaces = np.repeat(segment.spaces, np.diff(segment.starts))
+    return segment.numbers[living], segment.memories[living], spaces[living]
+
+
+def _centre(new: Sequence[Read], old: Sequence[tuple[Floats, int]]) -> Floats:
+    """The mean of all; an old segment's is about where its own centre is."""
+    sums = [part.vectors.sum(axis=0, dtype=np.float64) for part in new] + [mean * size for mean, size in old]
+    count = sum(len(part.numbers) for part in new) + sum(size for _, size in old)
+    mean: Floats = (np.sum(sums, axis=0) / max(count, 1)).astype(np.float32)
+    return mean
+
+
+def _all_vectors(
+    new: Sequence[Read], old: Sequence[VectorSegment], living: Sequence[NDArray[np.intp]]
+) -> Iterator[Floats]:
+    for part in new:
+        yield part.vectors
+    for segment, kept in zip(old, living, strict=True):
+        for first in range(0, len(kept), _AT_ONCE):
+            some = kept[first : first + _AT_ONCE]
+            scale = segment.coded.scale[some, None]
+            yield segment.coded.bytes[some].astype(np.float32) * scale + segment.centre

@@ -1,0 +1,295 @@
+"""Which memories have these words? A segment of the keyword index: who has each term, and how often."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain, count, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.sqlite.derived import bm25
+from recollect.store.sqlite.derived.files import Arrays
+
+_AT_ONCE = 4_000_000
+
+Positions = NDArray[np.int32]
+
+
+class Row(NamedTuple):
+    """A memory as it is indexed."""
+
+    number: int
+    namespace: int
+    terms: str
+
+
+class Occurrences(NamedTuple):
+    """Where a term stands: positions within the segment, ascending, and a code for each."""
+
+    docs: Positions
+    codes: bm25.Codes
+    peak: float
+    """No occurrence counts for more, where memories were as long in the mean as when it was made."""
+
+
+class WordSegment:
+    """Memories by position, ordered by namespace and number; terms in the order of their bytes."""
+
+    def __init__(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        self.numbers: NDArray[np.int64] = arrays["numbers"]
+        self.lengths: NDArray[np.int32] = arrays["lengths"]
+        self.spaces: NDArray[np.int64] = arrays["spaces"]
+        self.starts: NDArray[np.int64] = arrays["starts"]
+        self.docs: Positions = arrays["docs"]
+        self.codes: bm25.Codes = arrays["codes"]
+        self.offsets: NDArray[np.int64] = arrays["offsets"]
+        self.letters: NDArray[np.uint8] = arrays["letters"]
+        self.cuts: NDArray[np.int64] = arrays["cuts"]
+        self.peaks: NDArray[np.float32] = arrays["peaks"]
+        self.touched: NDArray[np.int64] = arrays["touched"]
+        """Memories that older segments have otherwise, or that are gone."""
+        self.average: float = facts["average"]
+        self.bytes: int = facts.get("bytes", 0)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def span(self, namespace: int) -> tuple[int, int]:
+        """From where to where the memories of a namespace stand."""
+        at = int(np.searchsorted(self.spaces, namespace))
+        if at == len(self.spaces) or self.spaces[at] != namespace:
+            return 0, 0
+        return int(self.starts[at]), int(self.starts[at + 1])
+
+    def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
+        """Where those of these memories (ascending) stand that are in a span of one namespace."""
+        here = self.numbers[span[0] : span[1]]
+        at = np.searchsorted(here, numbers)
+        inside = at < len(here)
+        at = at[inside]
+        found: Positions = (at[here[at] == numbers[inside]] + span[0]).astype(np.int32)
+        return found
+
+    def term(self, wanted: str) -> Occurrences | None:
+        """Where a term stands."""
+        at = self._place(wanted.encode())
+        if at < len(self.peaks) and self._text(at) == wanted.encode():
+            return self._occurrences(at)
+        return None
+
+    def beginning(self, prefix: str) -> Occurrences | None:
+        """Where a term that begins so stands; several in one memory count together."""
+        start, end = self._place(prefix.encode()), self._place(prefix.encode() + b"\xff")
+        if start == end:
+            return None
+        if end == start + 1:
+            return self._occurrences(start)
+        span = slice(int(self.offsets[start]), int(self.offsets[end]))
+        docs, coded = self.docs[span], self.codes[span]
+        order = np.argsort(docs, kind="stable")
+        docs, coded = docs[order], coded[order]
+        first = np.flatnonzero(np.diff(docs, prepend=-1))
+        often = np.minimum(np.add.reduceat(bm25.times(coded).astype(np.int64), first), bm25.MOST_TIMES)
+        together = ((often << 8) | (coded[first] & 255)).astype(np.uint16)
+        return Occurrences(docs[first], together, bm25.K1 + 1)
+
+    def terms(self) -> list[bytes]:
+        """Every term; an empty one where it was struck out."""
+        letters, cuts = self.letters.tobytes(), self.cuts.tolist()
+        return [letters[a:b].strip(b"\0") for a, b in pairwise(cuts)]
+
+    def _occurrences(self, at: int) -> Occurrences:
+        span = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
+        return Occurrences(self.docs[span], self.codes[span], float(self.peaks[at]))
+
+    def _text(self, at: int) -> bytes:
+        return self.letters[self.cuts[at] : self.cuts[at + 1]].tobytes()
+
+    def _place(self, wanted: bytes) -> int:
+        """The first term that is not before this one. Terms that were struck out begin with a zero."""
+        low, high = 0, len(self.peaks)
+        while low < high:
+            middle = (low + high) // 2
+            probe = middle
+            while probe >= low and (text := self._text(probe))[:1] == b"\0":
+                probe -= 1
+            if probe < low or text < wanted:
+                low = middle + 1
+            else:
+                high = probe
+        return low
+
+
+def build(rows: Sequence[Row], average: float, touched: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment of these memories."""
+    rows = sorted(rows, key=lambda row: (row.namespace, row.number))
+    split = [row.terms.split() for row in rows]
+    lengths = np.fromiter(map(len, split), np.int64, len(split))
+    ids: defaultdict[str, int] = defaultdict(count().__next__)
+    met = np.fromiter(map(ids.__getitem__, chain.from_iterable(split)), np.int64, int(lengths.sum()))
+    encoded = [term.encode() for term in ids]
+    order = sorted(range(len(encoded)), key=encoded.__getitem__)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    size = max(len(rows), 1)
+    places, times = np.unique(rank[met] * size + np.repeat(np.arange(len(rows)), lengths), return_counts=True)
+    docs = (places % size).astype(np.int32)
+    return _arrays(
+        [row.number for row in rows],
+        [row.namespace for row in rows],
+        [encoded[each] for each in order],
+        np.bincount(places // size, minlength=len(order)),
+        docs,
+        bm25.codes(times, lengths[docs] + 1),
+        lengths + 1,
+        average,
+        touched,
+    )
+
+
+def _arrays(
+    numbers: Sequence[int] | NDArray[np.int64],
+    namespaces: Sequence[int] | NDArray[np.int64],
+    terms: Sequence[bytes],
+    having: NDArray[np.int64],
+    docs: Positions,
+    codes: bm25.Codes,
+    lengths: NDArray[Any],
+    average: float,
+    touched: Iterable[int],
+) -> dict[str, NDArray[Any]]:
+    spaces, starts = np.unique(np.asarray(namespaces, np.int64), return_index=True)
+    offsets = _running(having)
+    peaks = np.maximum.reduceat(bm25.weights(average)[codes], offsets[:-1]) if len(terms) else np.empty(0)
+    return {
+        "numbers": np.asarray(numbers, np.int64),
+        "lengths": lengths.astype(np.int32),
+        "spaces": spaces,
+        "starts": np.append(starts, len(numbers)).astype(np.int64),
+        "docs": docs,
+        "codes": codes,
+        "offsets": offsets,
+        "letters": np.frombuffer(b"".join(terms), np.uint8),
+        "cuts": _running(np.fromiter(map(len, terms), np.int64, len(terms))),
+        "peaks": peaks.astype(np.float32),
+        "touched": np.fromiter(touched, np.int64),
+    }
+
+
+def _running(counts: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+class _Part(NamedTuple):
+    """A segment that goes into a larger one: where its memories go (-1 for nowhere), and its terms."""
+
+    segment: WordSegment
+    moved: Positions
+    terms: NDArray[np.int64]
+    having: NDArray[np.int64]
+
+
+def merge(segments: Sequence[WordSegment], average: float) -> dict[str, NDArray[Any]]:
+    """One segment out of several, the oldest first; what a later one touches is left out of earlier ones."""
+    alive = [~mask for mask in masks(segments)]
+    numbers = np.concatenate([each.numbers[keep] for each, keep in zip(segments, alive, strict=True)])
+    spaces = np.concatenate(
+        [
+            np.repeat(each.spaces, np.diff(each.starts))[keep]
+            for each, keep in zip(segments, alive, strict=True)
+        ]
+    )
+    order = np.lexsort((numbers, spaces))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    moved, first = [], 0
+    for keep in alive:
+        to = np.full(len(keep), -1, np.int32)
+        to[keep] = rank[first : first + int(keep.sum())]
+        moved.append(to)
+        first += int(keep.sum())
+    terms, parts = _common_terms(segments, moved)
+    having = sum(
+        (_spread(part.terms, part.having, len(terms)) for part in parts), np.zeros(len(terms), np.int64)
+    )
+    docs, codes = _merged(parts, having, len(numbers))
+    lengths = np.concatenate([each.lengths[keep] for each, keep in zip(segments, alive, strict=True)])[order]
+    touched = np.unique(np.concatenate([each.touched for each in segments]))
+    return _arrays(
+        numbers[order], spaces[order], terms, having, docs, codes, lengths, average, touched.tolist()
+    )
+
+
+def masks(segments: Sequence[WordSegment]) -> list[NDArray[np.bool_]]:
+    """For each segment, oldest first, which of its memories a later one touches."""
+    found = []
+    touched = np.empty(0, np.int64)
+    for segment in reversed(segments):
+        found.append(np.isin(segment.numbers, touched))
+        touched = np.union1d(touched, segment.touched)
+    return found[::-1]
+
+
+def _common_terms(
+    segments: Sequence[WordSegment], moved: Sequence[Positions]
+) -> tuple[list[bytes], list[_Part]]:
+    """All terms that somebody still has, in order, and each segment's own as places among them."""
+    kept = [_still_having(segment, to) for segment, to in zip(segments, moved, strict=True)]
+    named = [segment.terms() for segment in segments]
+    terms = sorted(
+        {
+            term
+            for names, having in zip(named, kept, strict=True)
+            for term, n in zip(names, having, strict=True)
+            if n
+        }
+    )
+    place = {term: at for at, term in enumerate(terms)}
+    parts = []
+    for segment, to, names, having in zip(segments, moved, named, kept, strict=True):
+        at = np.fromiter((place.get(name, -1) for name in names), np.int64, len(names))
+        parts.append(_Part(segment, to, np.maximum.accumulate(at), having))
+    return terms, parts
+
+
+def _still_having(segment: WordSegment, moved: Positions) -> NDArray[np.int64]:
+    kept = _running((moved[segment.docs] >= 0) & (segment.codes > 0))
+    return kept[segment.offsets[1:]] - kept[segment.offsets[:-1]]
+
+
+def _spread(places: NDArray[np.int64], counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    known = places >= 0
+    return np.bincount(places[known], counts[known], size).astype(np.int64)
+
+
+def _merged(parts: Sequence[_Part], having: NDArray[np.int64], size: int) -> tuple[Positions, bm25.Codes]:
+    """The occurrences of all parts, by term and memory; a few million at once."""
+    offsets = _running(having)
+    docs = np.empty(int(offsets[-1]), np.int32)
+    codes = np.empty(int(offsets[-1]), np.uint16)
+    start = 0
+    while start < len(having):
+        end = max(start + 1, int(np.searchsorted(offsets, offsets[start] + _AT_ONCE)))
+        pieces = [_piece(part, start, min(end, len(having)), size) for part in parts]
+        keys = np.concatenate([key for key, _ in pieces])
+        order = np.argsort(keys, kind="stable")
+        span = slice(int(offsets[start]), int(offsets[min(end, len(having))]))
+        docs[span] = keys[order] % max(size, 1)
+        codes[span] = np.concatenate([code for _, code in pieces])[order]
+        start = end
+    return docs, codes
+
+
+def _piece(part: _Part, start: int, end: int, size: int) -> tuple[NDArray[np.int64], bm25.Codes]:
+    """The occurrences of some terms in one part, each as a number that orders by term and memory."""
+    segment = part.segment
+    first, last = np.searchsorted(part.terms, [start, end])
+    span = slice(int(segment.offsets[first]), int(segment.offsets[last]))
+    to = part.moved[segment.docs[span]].astype(np.int64)
+    codes = segment.codes[span]
+    terms = np.repeat(part.terms[first:last], np.diff(segment.offsets[first : last + 1]))
+    kept = (to >= 0) & (codes > 0)
+    return (terms * max(size, 1) + to)[kept], codes[kept]

@@ -1,0 +1,244 @@
+"""Candidates by words from the segments and what is newer: the same as FTS5 finds, sooner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.query.terms import KeywordQuery, terms_of
+from recollect.store import rows as nouns
+from recollect.store.base import Candidate, Words
+from recollect.store.sqlite.derived import bm25, matching
+from recollect.store.sqlite.derived.bm25 import Statistics
+from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
+from recollect.store.sqlite.derived.shelf import Opened
+from recollect.store.sqlite.derived.words import WordSegment
+from recollect.store.sqlite.search import Namespaces, match_expression, scope_parameters
+from recollect.store.statements import Row, Statements
+from recollect.types import Scope
+
+WIDER = 8
+"""When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
+
+
+def match(
+    statements: Statements, namespaces: Namespaces, scope: Scope, words: Words, opened: Opened
+) -> list[Candidate]:
+    """The best memories in scope.
+
+    Who has a scope's labels is known beforehand. Whether the best fit its other filters is looked at then,
+    and only if too many of them do not, the scope itself says who is in it.
+    """
+    searched = _searched(statements, namespaces, words.query, opened)
+    parameters = scope_parameters(scope, namespaces)
+    reach = words.limit + words.limit // 4
+    labelled = having_labels(statements, namespaces, scope, opened)
+    for most in (reach, reach * WIDER):
+        best = searched.best(most, labelled)
+        found = _judged(statements, parameters, best, words.limit)
+        if len(found) >= words.limit or len(best.numbers) < most:
+            return found
+    best = searched.best(words.limit, numbers_in_scope(statements, parameters))
+    return _judged(statements, parameters, best, words.limit)
+
+
+def _searched(
+    statements: Statements, namespaces: Namespaces, query: KeywordQuery, opened: Opened
+) -> Searched:
+    upto = opened.words_upto
+    newer: list[Row] = []
+    if namespaces.state.memory > upto:
+        expression = match_expression(query, [], strict=False)
+        newer = statements.rows("newer_words", match=expression, upto=upto)
+    changed = statements.rows("changed_words", upto=upto) if namespaces.state.change else []
+    return Searched.of(statements, opened, query, namespaces.numbers, newer, changed)
+
+
+def _judged(statements: Statements, parameters: dict[str, Any], best: Best, limit: int) -> list[Candidate]:
+    """Those of the best that are in scope."""
+    score_of = dict(zip(best.numbers.tolist(), best.scores.tolist(), strict=True))
+    found = statements.rows("judged", **parameters, numbers=list(score_of), limit=limit) if score_of else []
+    return [nouns.candidate(row[1:], score_of[row[0]]) for row in found]
+
+
+def numbers_in_scope(statements: Statements, parameters: dict[str, Any]) -> NDArray[np.int64]:
+    """Every memory in scope, ascending."""
+    return np.sort(np.array(json.loads(statements.value("numbers_in_scope", **parameters)), np.int64))
+
+
+def having_labels(
+    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
+) -> NDArray[np.int64] | None:
+    """Everyone who may have all tags of a scope and one of its speakers, ascending; None if it has neither.
+
+    Labels are among a memory's terms, so whoever lacks those is not it.
+    """
+    languages = {language for space in namespaces.values() for language in space.facts.languages} or {"en"}
+    alternatives = [[tag] for tag in scope.tags] + ([list(scope.speakers)] if scope.speakers else [])
+    required = [
+        {tuple(terms_of(label, language)) for label in labels for language in languages}
+        for labels in alternatives
+    ]
+    required = [each for each in required if all(each)]
+    if not required or not opened.words:
+        return None
+    upto = opened.words_upto
+    spans = [(segment, segment.span(number)) for segment in opened.words for number in namespaces.numbers]
+    found = [segment.numbers[_having_all(segment, span, required)] for segment, span in spans]
+    changed = (
+        [row[0] for row in statements.rows("changed_words", upto=upto)] if namespaces.state.change else []
+    )
+    newer = np.arange(upto + 1, namespaces.state.memory + 1)
+    return np.unique(np.concatenate([*found, newer, np.array(changed, np.int64)]))
+
+
+def _having_all(
+    segment: WordSegment, span: tuple[int, int], required: Sequence[Iterable[Sequence[str]]]
+) -> NDArray[np.int32]:
+    """Positions within a span that have, of each of the required, the terms of one alternative."""
+    each = [
+        np.unique(np.concatenate([_having(segment, span, terms) for terms in alternatives]))
+        for alternatives in required
+    ]
+    return reduce(np.intersect1d, each)
+
+
+def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -> NDArray[np.int32]:
+    found = []
+    for term in terms:
+        occurrences = segment.term(term)
+        docs = occurrences.docs if occurrences else np.empty(0, np.int32)
+        first, last = np.searchsorted(docs, span)
+        found.append(docs[first:last])
+    return reduce(np.intersect1d, found)
+
+
+def wanted_terms(query: KeywordQuery) -> list[Wanted]:
+    """What is looked for, each as FTS5 would count it."""
+    return [
+        Wanted(term, prefix)
+        for word in query.words
+        for term in word.terms
+        for prefix in (False, True)[: 1 + word.prefix]
+    ]
+
+
+def statistics(statements: Statements) -> Statistics:
+    """Of all memories, as FTS5 keeps them: the number of rows, then the terms of each column."""
+    memories, *terms = _varints(statements.value("word_statistics") or b"\0")
+    return Statistics(memories, sum(terms))
+
+
+def _varints(block: bytes) -> Iterable[int]:
+    """SQLite's numbers of variable length (none here is so large that it takes nine bytes).
+
+    >>> list(_varints(bytes([5, 0x81, 0x00])))
+    [5, 128]
+    """
+    number = 0
+    for byte in block:
+        number = (number << 7) | (byte & 0x7F)
+        if byte < 0x80:
+            yield number
+            number = 0
+
+
+_NEARLY = 0.97
+"""Long memories are first judged by about how long they are: a little below the best must not be lost."""
+
+
+class Fresh(NamedTuple):
+    """Memories that no segment has as they are now: their numbers, namespaces, lengths and words."""
+
+    rows: Sequence[tuple[int, int, int, Sequence[int]]]
+    """Number, namespace, length in terms, and how often each wanted term stands there."""
+
+    @classmethod
+    def of(cls, rows: Iterable[Row], wanted: Sequence[Wanted]) -> Fresh:
+        """Those of the rows that have any of the terms."""
+        counted = []
+        for number, namespace, text in rows:
+            terms = text.split()
+            times = [_times(terms, each) for each in wanted]
+            if any(times):
+                counted.append((number, namespace, len(terms) + 1, times))
+        return cls(counted)
+
+    def having(self, wanted: int) -> NDArray[np.int64]:
+        """How many of them have each of so many terms."""
+        counts = np.array([times for *_, times in self.rows]).reshape(-1, wanted)
+        having: NDArray[np.int64] = np.count_nonzero(counts, axis=0)
+        return having
+
+    def best(self, namespaces: Sequence[int], rarity: Sequence[float], average: float) -> Best:
+        """The scores of those in these namespaces."""
+        inside = [row for row in self.rows if row[1] in namespaces]
+        lengths = np.array([length for _, _, length, _ in inside])
+        scores = np.zeros(len(inside))
+        for times, rare in zip(zip(*(row[3] for row in inside), strict=True), rarity, strict=False):
+            scores += bm25.weight(np.minimum(times, bm25.MOST_TIMES), lengths, average) * rare
+        return Best(np.array([row[0] for row in inside], np.int64), scores)
+
+
+def _times(terms: list[str], wanted: Wanted) -> int:
+    if wanted.prefix:
+        return sum(term.startswith(wanted.term) for term in terms)
+    return terms.count(wanted.term)
+
+
+class Searched(NamedTuple):
+    """A question's words, looked up everywhere, to be asked for the best of them."""
+
+    leaves: Sequence[Leaf]
+    fresh: Fresh
+    rarity: Sequence[float]
+    average: float
+    namespaces: Sequence[int]
+
+    @classmethod
+    def of(
+        cls,
+        statements: Statements,
+        opened: Opened,
+        query: KeywordQuery,
+        namespaces: Sequence[int],
+        rows: Sequence[Row],
+        changed: Sequence[Row],
+    ) -> Searched:
+        """Look up the words of a question: in segments, in newer `rows` that match, in those that changed."""
+        wanted = wanted_terms(query)
+        fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
+        stale = np.array(sorted(row[0] for row in changed), np.int64)
+        leaves = []
+        for segment in reversed(opened.words):
+            leaves.append(Leaf.looked_up(segment, wanted, namespaces, stale))
+            stale = np.union1d(stale, segment.touched) if len(segment.touched) else stale
+        counted = statistics(statements)
+        having = sum((leaf.having() for leaf in leaves), fresh.having(len(wanted)))
+        leaves.sort(key=lambda leaf: -len(leaf.segment))
+        rarity = [counted.rarity(int(count)) for count in having]
+        return cls(leaves, fresh, rarity, counted.average, namespaces)
+
+    def best(self, most: int, allowed: NDArray[np.int64] | None = None) -> Best:
+        """The best memories, best first; of those `allowed` (ascending), if given."""
+        weights = bm25.weights(self.average)
+        found = self._freshest(allowed)
+        for leaf in self.leaves:
+            for span in leaf.spans:
+                floor = float(found.scores[most - 1]) * _NEARLY if len(found.scores) >= most else 0.0
+                within = None if allowed is None else leaf.segment.within(span[:2], allowed)
+                part = matching.best(leaf, span, self.rarity, self.average, weights, most, within, floor)
+                found = Best.of([found, part], most)
+        return found
+
+    def _freshest(self, allowed: NDArray[np.int64] | None) -> Best:
+        found = self.fresh.best(self.namespaces, self.rarity, self.average)
+        if allowed is None:
+            return found
+        inside = np.isin(found.numbers, allowed)
+        return Best(found.numbers[inside], found.scores[inside])
