@@ -164,7 +164,8 @@ def test_whatever_memories_can_do_can_be_asked_for() -> None:
         "tuned": "weights",
     }  # fmt: skip
     here = {
-        "close", "find_id", "in_namespace", "in_session", "namespace", "read_only", "scope", "session_id", "settle",
+        "close", "find_id", "in_namespace", "in_session", "namespace", "read_only", "scope", "session_id",
+        "settle",
     }  # fmt: skip
     able = {elsewhere.get(name, name) for name in dir(Memories) if not name.startswith("_")} - here
     assert able <= {operation.name for operation in openapi.OPERATIONS}
