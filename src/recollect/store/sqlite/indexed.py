@@ -18,26 +18,46 @@ from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.words import WordSegment
-from recollect.store.sqlite.search import Namespaces, match_expression, scope_parameters
+from recollect.store.sqlite.search import (
+    Namespaces,
+    match_expression,
+    phrase_expression,
+    scope_parameters,
+)
 from recollect.store.statements import Row, Statements
 from recollect.types import Scope
 
+MOST_PHRASED = 2_000
+"""So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
 WIDER = 8
 """When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
 
 
 def match(
-    statements: Statements, namespaces: Namespaces, scope: Scope, words: Words, opened: Opened
-) -> list[Candidate]:
-    """The best memories in scope.
+    statements: Statements,
+    namespaces: Namespaces,
+    scope: Scope,
+    words: Words,
+    opened: Opened,
+    labelled: NDArray[np.int64] | None,
+) -> list[Candidate] | None:
+    """The best memories in scope; of `labelled` (ascending) alone, if given. None where FTS5 knows better.
 
-    Who has a scope's labels is known beforehand. Whether the best fit its other filters is looked at then,
-    and only if too many of them do not, the scope itself says who is in it.
+    Whether the best fit the scope is looked at once they are known; only if too many of them do not, the
+    scope itself says who is in it. A quoted phrase is insisted on, unless nothing in scope has it.
     """
     searched = _searched(statements, namespaces, words.query, opened)
     parameters = scope_parameters(scope, namespaces)
+    if words.query.phrases:
+        phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
+        if len(phrased) > MOST_PHRASED:
+            return None
+        best = searched.best_with(phrased, words.query)
+        if found := _judged(statements, parameters, best, words.limit):
+            return found
+        if len(words.query.phrases) > 1:
+            return None  # one of them may be somewhere
     reach = words.limit + words.limit // 4
-    labelled = having_labels(statements, namespaces, scope, opened)
     for most in (reach, reach * WIDER):
         best = searched.best(most, labelled)
         found = _judged(statements, parameters, best, words.limit)
@@ -191,13 +211,24 @@ def _times(terms: list[str], wanted: Wanted) -> int:
     return terms.count(wanted.term)
 
 
+def _times_following(terms: list[str], phrase: Sequence[str]) -> int:
+    """How often terms stand one after the other.
+
+    >>> _times_following(["a", "b", "a", "b"], ["a", "b"])
+    2
+    """
+    length = len(phrase)
+    starts = range(len(terms) - length + 1)
+    return sum(terms[at] == phrase[0] and terms[at : at + length] == list(phrase) for at in starts)
+
+
 class Searched(NamedTuple):
     """A question's words, looked up everywhere, to be asked for the best of them."""
 
     leaves: Sequence[Leaf]
     fresh: Fresh
     rarity: Sequence[float]
-    average: float
+    counted: Statistics
     namespaces: Sequence[int]
 
     @classmethod
@@ -222,12 +253,41 @@ class Searched(NamedTuple):
         having = sum((leaf.having() for leaf in leaves), fresh.having(len(wanted)))
         leaves.sort(key=lambda leaf: -len(leaf.segment))
         rarity = [counted.rarity(int(count)) for count in having]
-        return cls(leaves, fresh, rarity, counted.average, namespaces)
+        return cls(leaves, fresh, rarity, counted, namespaces)
+
+    @property
+    def average(self) -> float:
+        """How long a memory is in the mean."""
+        return self.counted.average
+
+    def best_with(self, rows: Sequence[Row], query: KeywordQuery) -> Best:
+        """Those of the rows that are in these namespaces, best first; they are all that have the phrases.
+
+        A phrase counts twice, as in the expression that FTS5 is given for it.
+        """
+        phrases = [terms for phrase in query.phrases for terms in phrase.alternatives]
+        wanted = wanted_terms(query)
+        counted = [
+            (
+                number,
+                namespace,
+                len(terms) + 1,
+                [
+                    *(_times(terms, each) for each in wanted),
+                    *(_times_following(terms, phrase) for phrase in phrases),
+                ],
+            )
+            for number, namespace, terms in ((row[0], row[1], row[2].split()) for row in rows)
+        ]
+        fresh = Fresh(counted)
+        having = fresh.having(len(wanted) + len(phrases))[len(wanted) :]
+        rarity = [*self.rarity, *(2 * self.counted.rarity(int(count)) for count in having)]
+        return Best.of([fresh.best(self.namespaces, rarity, self.average)], len(rows))
 
     def best(self, most: int, allowed: NDArray[np.int64] | None = None) -> Best:
         """The best memories, best first; of those `allowed` (ascending), if given."""
         weights = bm25.weights(self.average)
-        found = self._freshest(allowed)
+        found = Best.of([self._freshest(allowed)], most)
         for leaf in self.leaves:
             for span in leaf.spans:
                 floor = float(found.scores[most - 1]) * _NEARLY if len(found.scores) >= most else 0.0

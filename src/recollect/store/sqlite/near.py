@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -10,55 +11,70 @@ from numpy.typing import NDArray
 
 from recollect.store import rows
 from recollect.store.base import Candidate, Key, Nearness, Vector
+from recollect.store.sqlite.derived import parallel
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.vectors import Nearest
-from recollect.store.sqlite.indexed import WIDER, having_labels, numbers_in_scope
+from recollect.store.sqlite.indexed import WIDER, numbers_in_scope
 from recollect.store.sqlite.search import Namespace, Namespaces, scope_parameters
 from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
 from recollect.types import Scope
 
+WORTH_A_THREAD = 20_000
 EXACT = 40
 """So many of the nearest are compared by their whole vectors."""
 
 
-def near(
-    statements: Statements,
-    arenas: Arenas,
-    opened: Opened,
-    namespaces: Namespaces,
-    scope: Scope,
-    nearness: Nearness,
-    also: Sequence[Key],
-) -> tuple[list[Candidate], dict[Key, float]]:
-    """By nearness; and the similarity of `also`, which are known to be in scope.
+class Near:
+    """A question to the vectors of a scope. Those in segments are looked at while other things go on."""
 
-    (Of `also`, one whose text another process has just changed may still be judged by its old vector.)
+    def __init__(
+        self,
+        statements: Statements,
+        arenas: Arenas,
+        opened: Opened,
+        namespaces: Namespaces,
+        scope: Scope,
+        nearness: Nearness,
+        labelled: NDArray[np.int64] | None,
+    ) -> None:
+        """Of `labelled` (ascending) alone, if given."""
+        self._statements = statements
+        self._nearness = nearness
+        self._parameters = scope_parameters(scope, namespaces)
+        self._labelled = labelled
+        self._reach = nearness.limit + nearness.limit // 4
+        self._spaces = [
+            _Space(statements, arenas, opened, space, nearness.vector)
+            for space in namespaces.values()
+            if space.generation is not None and space.facts.generation == nearness.generation
+        ]
+        if nearness.limit and labelled is None:
+            for space in self._spaces:
+                space.begin(self._reach)
 
-    The nearest few are checked against the scope first; only when too many of them were outside does the
-    scope itself say which vectors to look at.
-    """
-    spaces = [
-        _Space(statements, arenas, opened, space, nearness.vector)
-        for space in namespaces.values()
-        if space.generation is not None and space.facts.generation == nearness.generation
-    ]
-    if not spaces:
-        return [], {}
-    asked = np.sort(np.array(also, np.int64))
-    similarity = {key: score for space in spaces for key, score in space.similarities(asked).items()}
-    if not nearness.limit:
-        return [], similarity
-    parameters = scope_parameters(scope, namespaces)
-    reach = nearness.limit + nearness.limit // 4
-    labelled = having_labels(statements, namespaces, scope, opened)
-    for most in (reach, reach * WIDER):
-        nearest = _nearest(statements, spaces, most, labelled)
-        found = _in_scope(statements, parameters, nearest, nearness.limit)
-        if len(found) >= nearness.limit or len(nearest.numbers) < most:
-            return found, similarity
-    nearest = _nearest(statements, spaces, nearness.limit, numbers_in_scope(statements, parameters))
-    return _in_scope(statements, parameters, nearest, nearness.limit), similarity
+    def similarities(self, memories: Sequence[Key]) -> dict[Key, float]:
+        """How near these are; one whose text another process has just changed may be judged as it was."""
+        asked = np.sort(np.array(memories, np.int64))
+        return {key: score for space in self._spaces for key, score in space.similarities(asked).items()}
+
+    def found(self) -> list[Candidate]:
+        """The nearest memories in scope, nearest first.
+
+        The nearest few are checked against the scope; only when too many of them were outside does the scope
+        itself say which vectors to look at.
+        """
+        limit = self._nearness.limit
+        if not limit or not self._spaces:
+            return []
+        for most in (self._reach, self._reach * WIDER):
+            nearest = _nearest(self._statements, self._spaces, most, self._labelled)
+            found = _in_scope(self._statements, self._parameters, nearest, limit)
+            if len(found) >= limit or len(nearest.numbers) < most:
+                return found
+        inside = numbers_in_scope(self._statements, self._parameters)
+        nearest = _nearest(self._statements, self._spaces, limit, inside)
+        return _in_scope(self._statements, self._parameters, nearest, limit)
 
 
 class _Space:
@@ -71,17 +87,28 @@ class _Space:
         self.vector = vector
         self._number = space.number
         self._segments = opened.of_generation(space.generation)
+        self._begun: tuple[int, Future[list[Nearest]]] | None = None
         after = opened.vectors_upto
         held = arenas.similarities(statements, space.number, space.generation, space.removed, vector, after)
         self._newer = Nearest(*held)
 
+    def begin(self, most: int) -> None:
+        """Look for the nearest while something else is done, if it takes a while."""
+        spans = [segment.span(self._number) for segment in self._segments]
+        if sum(end - start for start, end in spans) > WORTH_A_THREAD:
+            self._begun = most, parallel.begun(lambda: self._older(most, None))
+
     def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
         """The nearest of each part, or more; of these memories alone, if given."""
-        newer = self._newer
         if memories is not None:
-            newer = newer.at(np.flatnonzero(np.isin(newer.memories, memories)))
-        older = [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
-        return [*older, newer]
+            newer = self._newer.at(np.flatnonzero(np.isin(self._newer.memories, memories)))
+            return [*self._older(most, memories), newer]
+        is_begun = self._begun is not None and self._begun[0] == most
+        older = self._begun[1].result() if self._begun and is_begun else self._older(most, None)
+        return [*older, self._newer]
+
+    def _older(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
+        return [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
 
     def similarities(self, memories: NDArray[np.int64]) -> dict[Key, float]:
         """How near these memories (ascending) are, by their newest vector."""

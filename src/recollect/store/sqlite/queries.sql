@@ -119,6 +119,11 @@ WHERE {scope} ORDER BY wanted.key LIMIT :limit
 -- numbers_in_scope -- All live memories in scope, for when too few of the best were in it.
 SELECT json_group_array(m.number) FROM memory m WHERE {scope}
 
+-- phrased -- Memories that contain the phrases.
+SELECT m.number, m.namespace, m.terms
+FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid
+WHERE memory_words MATCH :match LIMIT :limit
+
 -- newer_words -- Memories that no segment has yet and that contain the words.
 SELECT m.number, m.namespace, m.terms
 FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.query.terms import KeywordQuery
+from recollect.query.terms import KeywordQuery, Phrase
 from recollect.store import rows
 from recollect.store.base import Candidate, NamespaceFacts, Words
 from recollect.store.statements import Statements
 from recollect.types import Scope
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from recollect.store.sqlite.derived.shelf import Opened
 
 LONGEST_SUBSTRING = 5_000
@@ -68,16 +71,23 @@ def scope_parameters(scope: Scope, namespaces: Namespaces) -> dict[str, Any]:
 
 
 def match(
-    statements: Statements, namespaces: Namespaces, scope: Scope, words: Words, opened: Opened | None
+    statements: Statements,
+    namespaces: Namespaces,
+    scope: Scope,
+    words: Words | None,
+    opened: Opened | None,
+    labelled: NDArray[np.int64] | None,
 ) -> list[Candidate]:
-    """By words: from the segments, where there are some. A quoted phrase is insisted on, unless nothing in
-    scope has it; only FTS5 knows which words follow each other."""
-    if not namespaces or not words.query:
+    """By words: from the segments, where there are some, else by FTS5. A quoted phrase is insisted on, unless
+    nothing in scope has it."""
+    if not namespaces or words is None or not words.query:
         return []
-    if opened is not None and opened.words and not words.query.phrases:
+    if opened is not None and opened.words:
         from recollect.store.sqlite import indexed
 
-        return indexed.match(statements, namespaces, scope, words, opened)
+        known = indexed.match(statements, namespaces, scope, words, opened, labelled)
+        if known is not None:
+            return known
     parameters = scope_parameters(scope, namespaces)
     for strict in (True, False) if words.query.phrases else (False,):
         named = [] if namespaces.alone else namespaces.numbers
@@ -114,15 +124,21 @@ def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: 
         for term in word.terms
         for star in ("", " *")[: 1 + word.prefix]
     ]
-    phrases = [
-        "(" + " OR ".join(f'"{" ".join(terms)}"' for terms in phrase.alternatives) + ")"
-        for phrase in query.phrases
-    ]
+    phrases = [_in_any_language(phrase) for phrase in query.phrases]
     wanted = " OR ".join(words + phrases)
     if strict and phrases:
         wanted = f"{' AND '.join(phrases)} AND ({wanted})"
     scope = " OR ".join(f'"n{number}"' for number in namespaces)
     return f"(scope : {scope}) AND (terms : ({wanted}))" if scope else f"terms : ({wanted})"
+
+
+def phrase_expression(query: KeywordQuery) -> str:
+    """The FTS5 query for all of the phrases."""
+    return f"terms : ({' AND '.join(_in_any_language(phrase) for phrase in query.phrases)})"
+
+
+def _in_any_language(phrase: Phrase) -> str:
+    return "(" + " OR ".join(f'"{" ".join(terms)}"' for terms in phrase.alternatives) + ")"
 
 
 def containing(statements: Statements, scope: Scope, text: str, limit: int) -> list[Candidate]:

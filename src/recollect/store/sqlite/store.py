@@ -166,15 +166,19 @@ class SqliteStore(SqlStore):
         nearness: Nearness | None,
         opened: Opened | None,
     ) -> Found:
-        by_words = search.match(statements, namespaces, scope, words, opened) if words else []
-        if nearness is None:
-            return Found(by_words)
-        from recollect.store.sqlite.derived.shelf import Opened
-        from recollect.store.sqlite.near import near
+        labelled = None
+        if opened is not None and (scope.tags or scope.speakers):
+            from recollect.store.sqlite.indexed import having_labels
 
-        also = [candidate.key for candidate in by_words]
-        by_meaning = near(statements, self._arenas, opened or Opened(), namespaces, scope, nearness, also)
-        return Found(by_words, *by_meaning)
+            labelled = having_labels(statements, namespaces, scope, opened)
+        if nearness is None:
+            return Found(search.match(statements, namespaces, scope, words, opened, labelled))
+        from recollect.store.sqlite.derived.shelf import Opened
+        from recollect.store.sqlite.near import Near
+
+        near = Near(statements, self._arenas, opened or Opened(), namespaces, scope, nearness, labelled)
+        by_words = search.match(statements, namespaces, scope, words, opened, labelled)
+        return Found(by_words, near.found(), near.similarities([found.key for found in by_words]))
 
     def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
         """The segments, where they help: in a small store FTS5 is done before numpy is imported."""
