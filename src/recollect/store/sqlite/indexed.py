@@ -46,6 +46,8 @@ def match(
     Whether the best fit the scope is looked at once they are known; only if too many of them do not, the
     scope itself says who is in it. A quoted phrase is insisted on, unless nothing in scope has it.
     """
+    if len(words.query.phrases) > 1:
+        return None
     searched = _searched(statements, namespaces, words.query, opened)
     parameters = scope_parameters(scope, namespaces)
     if words.query.phrases:
@@ -55,8 +57,6 @@ def match(
         best = searched.best_with(phrased, words.query)
         if found := _judged(statements, parameters, best, words.limit):
             return found
-        if len(words.query.phrases) > 1:
-            return None  # one of them may be somewhere
     reach = words.limit + words.limit // 4
     for most in (reach, reach * WIDER):
         best = searched.best(most, labelled)

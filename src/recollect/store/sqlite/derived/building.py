@@ -26,8 +26,8 @@ from recollect.store.statements import Row
 AT_ONCE = 2_000
 """Rows that are read in one step."""
 _PART = 50_000
-_RATIO = 4
-"""A segment is merged with what is newer once that is a fourth of it or more."""
+_SMALL = 4_000
+"""A segment that is not even so large is always merged with what is newer."""
 
 Segment = TypeVar("Segment", WordSegment, VectorSegment)
 
@@ -55,9 +55,14 @@ class Building:
         self._connections = connections
         self._shelf = shelf
         self._should_stop = should_stop
+        self._ratio = 1
 
-    def run(self, least: int) -> bool:
-        """Index what is new, if it is at least so much; whether the lock could be had."""
+    def run(self, least: int, ratio: int) -> bool:
+        """Index what is new, if it is at least so much; whether the lock could be had.
+
+        Segments are merged with what is newer unless they are `ratio` times as large.
+        """
+        self._ratio = ratio
         self._shelf.folder.mkdir(mode=0o700, exist_ok=True)
         with locking.held(self._shelf.folder / "lock") as mine:
             if mine:
@@ -111,7 +116,7 @@ class Building:
             rows = [words.Row(*row) for row in changed if row[2] is not None]
             arrays = words.build(rows, average, [row[0] for row in changed])
             new.append(WordSegment(arrays, {"average": average}))
-        old = _taken(opened, "words", opened.words, sum(map(len, new)))
+        old = self._taken(opened, "words", opened.words, sum(map(len, new)))
         arrays = words.merge([*old.segments, *new], average)
         if not old.stays:
             arrays["touched"] = np.empty(0, np.int64)
@@ -146,7 +151,7 @@ class Building:
         merged = [each for each in opened.listed if each.kind == "vectors" and each.generation not in in_use]
         for generation in sorted(in_use & set(new)):
             count = sum(len(part.numbers) for part in new[generation])
-            old = _taken(opened, "vectors", opened.of_generation(generation), count, generation)
+            old = self._taken(opened, "vectors", opened.of_generation(generation), count, generation)
             name = _new_name("vectors")
             size = vectors.write(self._shelf.path(name), new[generation], old.segments)
             listed.append(Listed(0, "vectors", name, generation, upto, size))
@@ -169,6 +174,18 @@ class Building:
         return new, after
 
     # what both have in common
+
+    def _taken(
+        self, opened: Opened, kind: str, segments: Sequence[Segment], new: int, generation: int | None = None
+    ) -> _Old[Segment]:
+        """The segments that the new rows are merged with: the newest, as long as they are not much larger."""
+        listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
+        first = len(listed)
+        total = new
+        while first and listed[first - 1].size < max(self._ratio * total, _SMALL):
+            first -= 1
+            total += listed[first].size
+        return _Old(listed[:first], listed[first:], list(segments[first:]))
 
     def _publish(
         self,
@@ -198,19 +215,6 @@ class Building:
         """What was removed while it was being indexed leaves no trace either."""
         if changed := [row[0] for row in self._read("changed_after", after=0)]:
             scrubbing.strike_out(self._shelf, self._opened(), changed)
-
-
-def _taken(
-    opened: Opened, kind: str, segments: Sequence[Segment], new: int, generation: int | None = None
-) -> _Old[Segment]:
-    """The segments that the new rows are merged with: the newest, as long as they are not much larger."""
-    listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
-    first = len(listed)
-    total = new
-    while first and listed[first - 1].size < _RATIO * total:
-        first -= 1
-        total += listed[first].size
-    return _Old(listed[:first], listed[first:], list(segments[first:]))
 
 
 def _new_name(kind: str) -> str:
