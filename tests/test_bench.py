@@ -340,9 +340,9 @@ def test_every_backend_is_measured_at_every_size(store_url: str) -> None:
     assert 2.0 <= min(at.namespace.hits, at.tag.hits) <= max(at.namespace.hits, at.tag.hits) <= 3.0
     phases = dict.fromkeys(what.rpartition(": ")[2] for what in told if what != "removing")
     assert list(phases) == [
-        "reading texts", "writing 60", "hybrid recall", "keyword recall", "semantic recall", "with a tag",
-        "in a small namespace", "writing one by one", "after the writes", "comparing with exact search",
-        "asking in a process of its own", "starting processes", "writing 190",
+        "reading texts", "writing up to 60", "hybrid recall", "keyword recall", "semantic recall",
+        "with a tag", "in a small namespace", "writing one by one", "after the writes",
+        "comparing with exact search", "asking in a process of its own", "starting processes", "writing up to 250",
     ]  # fmt: skip
     with open_store(store_url, embedder="none") as memories:
         assert not any(memories.namespaces().values())
@@ -473,7 +473,8 @@ def test_what_others_put_into_a_new_store_is_not_removed_with_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "when", ["reading texts", "writing 10", "at 10: hybrid recall", "comparing with exact search"]
+    "when",
+    ["reading texts", "writing up to 10", "at 10: hybrid recall", "at 10: comparing with exact search"],
 )
 def test_whoever_interrupts_it_finds_everything_as_it_was(tmp_path: Path, when: str) -> None:
     def interrupt(what: str, _done: int, _total: int | None) -> None:

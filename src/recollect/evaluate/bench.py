@@ -92,7 +92,8 @@ def run(plan: Plan, source: Source, progress: Progress | None = None) -> Report:
         ]
         for subject in subjects:
             subject.check(reuse=plan.reuse)
-        return _Bench(plan, source, embedder, subjects, progress or _untold).measured()
+        dealt = Dealing.of(plan.sizes[0], plan.namespaces)
+        return _Bench(plan, source, embedder, subjects, progress or _untold, dealt).measured()
 
 
 def _untold(_what: str, _done: int, _total: int | None) -> None:
@@ -112,6 +113,10 @@ Scoping = Callable[[Asked], Filters]
 """Which memories may answer a question."""
 
 
+def _slowed_by(before: Sequence[float], after: Sequence[float]) -> float:
+    return round(Latency.of(after).p50 / Latency.of(before).p50, 3)
+
+
 def _anything(_asked: Asked) -> Filters:
     return {}
 
@@ -125,12 +130,8 @@ class _Bench:
     embedder: WordVectors
     subjects: Sequence[Subject]
     tell: Progress
+    dealing: Dealing
     singles: list[Seen] = field(default_factory=list)
-
-    @property
-    def dealing(self) -> Dealing:
-        """Where each memory goes."""
-        return Dealing.of(self.plan.sizes[0], self.plan.namespaces)
 
     @property
     def mode(self) -> Mode:
@@ -144,7 +145,7 @@ class _Bench:
         stream, fresh = iter(enumerate(self.source())), texts.made(-1 - plan.seed)
         by_store: dict[Subject, list[Measured]] = {subject: [] for subject in self.subjects}
         for before, size in zip((0, *plan.sizes), plan.sizes, strict=False):
-            filled = self._fill(islice(stream, size - before), size - before)
+            filled = self._fill(islice(stream, size - before), size - before, size)
             for subject, each in self._at_size(size, filled, asked[size], islice(fresh, plan.writes)).items():
                 by_store[subject].append(each)
         return Report(
@@ -205,7 +206,7 @@ class _Bench:
         by_name = self._ask_narrowly(elsewhere, f"{at}in a small namespace")
         writes = self._write_singly(fresh, at)
         after = self._ask(asked, f"{at}after the writes", self.mode)
-        exact = self._compare(size, asked)
+        exact = self._compare(size, asked, at)
         fresh_bytes = self._in_fresh_processes(asked, at)
         cold = self._start_cold(asked, at)
         return {
@@ -218,7 +219,7 @@ class _Bench:
                 tag=by_tag[subject],
                 namespace=by_name[subject],
                 after_writes=Latency.of(after[subject]),
-                slowed_by=round(median(after[subject]) / median(recalls[self.mode][subject]), 3),
+                slowed_by=_slowed_by(recalls[self.mode][subject], after[subject]),
                 cold=cold.get(subject),
                 exact=exact.get(subject),
                 resident_bytes=subject.grown,
@@ -236,7 +237,7 @@ class _Bench:
 
     # writing
 
-    def _fill(self, stream: Iterator[tuple[int, Draft]], count: int) -> dict[Subject, Filled]:
+    def _fill(self, stream: Iterator[tuple[int, Draft]], count: int, size: int) -> dict[Subject, Filled]:
         """What filling up to a size took, by store; nothing for one that is reused."""
         empty = [subject for subject in self.subjects if not subject.reused]
         seconds = dict.fromkeys(empty, 0.0)
@@ -247,7 +248,7 @@ class _Bench:
                 write = partial(subject.space(space).remember_many, batch, on_duplicate="keep")
                 seconds[subject] += subject.timed(write)[0]
             done += len(batch)
-            self.tell(f"writing {count:,}", done, count)
+            self.tell(f"writing up to {size:,}", done, count)
         settled = {subject: subject.timed(subject.settle)[0] for subject in empty}
         return {
             subject: Filled(round(count / (took + settled[subject]), 1), round(settled[subject], 3))
@@ -318,7 +319,7 @@ class _Bench:
             self.tell(what, number + 1, 2 * len(asked))
         return seconds, hits
 
-    def _compare(self, size: int, asked: Sequence[Asked]) -> dict[Subject, Exactness]:
+    def _compare(self, size: int, asked: Sequence[Asked], at: str) -> dict[Subject, Exactness]:
         """How exact the legs are among all that was written so far."""
         if not self.plan.exact:
             return {}
@@ -329,7 +330,11 @@ class _Bench:
             for number, draft in enumerate(islice(self.source(), size))
         )
         total = size + len(self.singles)
-        return comparison.exactness(chain(filled, self.singles), total, self.tell)
+
+        def tell(done: int) -> None:
+            self.tell(f"{at}comparing with exact search", done, total)
+
+        return comparison.exactness(chain(filled, self.singles), tell)
 
     # processes of their own
 

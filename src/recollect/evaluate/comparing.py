@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from recollect.evaluate.subject import Subject
 from recollect.evaluate.vectors import WordVectors
 from recollect.meaning import generation_of
 from recollect.store.base import Candidate, Nearness, Words
-from recollect.types import Memory, Progress
+from recollect.types import Memory
 
 _OPTIONS = recalling.Options()
 _AT_ONCE = 2_048
@@ -44,8 +44,8 @@ class Comparison:
         understood = (_understood(subjects[0], embedder, *each) for each in questions)
         self._asked = list(islice((each for each in understood if not each.words.phrases), count))
 
-    def exactness(self, texts: Iterable[Seen], total: int, tell: Progress) -> dict[Subject, Exactness]:
-        """How exact each store is, once all `total` texts that it should have went by."""
+    def exactness(self, texts: Iterable[Seen], tell: Callable[[int], None]) -> dict[Subject, Exactness]:
+        """How exact each store is, once all texts that it should have went by; `tell` hears how many did."""
         answers = {
             subject: [_answer(subject, self._embedder, each) for each in self._asked]
             for subject in self._subjects
@@ -55,7 +55,7 @@ class Comparison:
         for batch in _batches(texts):
             reference.see(batch, self._embedder.embed([seen.text for seen in batch]))
             done += len(batch)
-            tell("comparing with exact search", done, total)
+            tell(done)
         return {subject: self._judged(reference, subject, found) for subject, found in answers.items()}
 
     def _judged(self, reference: Reference, subject: Subject, answers: Sequence[Answer]) -> Exactness:
