@@ -342,7 +342,8 @@ def test_every_backend_is_measured_at_every_size(store_url: str) -> None:
     assert list(phases) == [
         "reading texts", "writing up to 60", "hybrid recall", "keyword recall", "semantic recall",
         "with a tag", "in a small namespace", "writing one by one", "after the writes",
-        "comparing with exact search", "asking in a process of its own", "starting processes", "writing up to 250",
+        "comparing with exact search", "asking in a process of its own", "starting processes",
+        "writing up to 250",
     ]  # fmt: skip
     with open_store(store_url, embedder="none") as memories:
         assert not any(memories.namespaces().values())

@@ -303,4 +303,6 @@ def _drawn(report: Report) -> str:
         for mode in store.sizes[0].recall_ms:
             points = [(float(each.memories), each.recall_ms[mode].p50) for each in store.sizes]
             lines.append(plots.Line(f"{mode}{whose}", plots.colour(len(lines)), points))
-    return plots.growing("How recall grows: p50 in milliseconds", "memories (p50 in ms)", lines)
+    return plots.growing(
+        "How recall grows: p50 in milliseconds", "recall, p50 in ms, by the number of memories", lines
+    )
