@@ -340,8 +340,8 @@ def test_every_backend_is_measured_at_every_size(store_url: str) -> None:
     assert 2.0 <= min(at.namespace.hits, at.tag.hits) <= max(at.namespace.hits, at.tag.hits) <= 3.0
     phases = dict.fromkeys(what.rpartition(": ")[2] for what in told if what != "removing")
     assert list(phases) == [
-        "reading texts", "writing up to 60", "hybrid recall", "keyword recall", "semantic recall",
-        "with a tag", "in a small namespace", "writing one by one", "after the writes",
+        "reading texts", "writing up to 60", "with a tag", "in a small namespace", "semantic recall",
+        "keyword recall", "hybrid recall", "writing one by one", "after the writes",
         "comparing with exact search", "asking in a process of its own", "starting processes",
         "writing up to 250",
     ]  # fmt: skip

@@ -200,10 +200,11 @@ class _Bench:
     ) -> dict[Subject, Measured]:
         """Everything that is measured once a size is reached."""
         at = f"at {size:,}: "
-        recalls = {mode: self._ask(asked, f"{at}{mode} recall", mode) for mode in self.plan.modes}
         by_tag = self._ask_narrowly(asked, f"{at}with a tag", lambda each: {"tags": [each.tag]})
         elsewhere = [each._replace(space=self.dealing.small) for each in asked]
         by_name = self._ask_narrowly(elsewhere, f"{at}in a small namespace")
+        # the first mode last, right before the writes: it is compared with what comes right after them
+        recalls = {mode: self._ask(asked, f"{at}{mode} recall", mode) for mode in self.plan.modes[::-1]}
         writes = self._write_singly(fresh, at)
         after = self._ask(asked, f"{at}after the writes", self.mode)
         exact = self._compare(size, asked, at)
