@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
-import random
 import xml.dom.minidom
-from collections import Counter
-from contextlib import closing
 from dataclasses import fields
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import apsw
 import click
 import pytest
 
-from recollect import recalling
 from recollect.doors.cli.benching import size
 from recollect.errors import InvalidInput, StoreError
-from recollect.evaluate import bench, comparing, dealing, exactness, figures, load, texts
-from recollect.evaluate.dealing import Dealing
-from recollect.evaluate.exactness import Asked, Reference, Seen
+from recollect.evaluate import bench, exactness, figures, load, texts
 from recollect.evaluate.subject import opened
-from recollect.evaluate.timing import Latency, resident_bytes
-from recollect.evaluate.vectors import DIMENSIONS, WordVectors
-from recollect.meaning import generation_of
+from recollect.evaluate.vectors import WordVectors
 from recollect.memories import Memories
 from recollect.opening import open as open_store
-from recollect.query.terms import terms_of
-from recollect.store.base import Nearness, Words
-from recollect.store.sqlite.search import match_expression
-from recollect.types import Draft
-from tests.conftest import OpenMemories, sqlite_only
 from tests.test_cli import Cli
 
 WITH_LITTLE_WORK = ("--questions", "5", "--writes", "5", "--exact", "5", "--cold", "0")
@@ -53,197 +38,6 @@ def counts(path: Path) -> dict[str, int]:
     """How many memories there are, by namespace; empty namespaces left out."""
     with open_store(path, embedder="none", create=False) as memories:
         return {name: count for name, count in memories.namespaces().items() if count}
-
-
-# texts
-
-
-def test_texts_are_the_same_by_seed() -> None:
-    first, again, other = (list(islice(texts.made(seed), 100)) for seed in (1, 1, 2))
-    assert first == again
-    assert not set(first) & set(other)
-
-
-def test_texts_have_eight_to_forty_words_and_things_between_them() -> None:
-    made = list(islice(texts.made(1), 2_000))
-    assert {len(text.split()) for text in made} == set(range(8, 41))
-    words = {word for text in made for word in text.split()}
-    for kind in (str.isdigit, lambda word: "_" in word, lambda word: "/" in word, lambda word: "-" in word):
-        assert any(map(kind, words))
-
-
-def test_words_are_distributed_as_zipf_found() -> None:
-    counted = Counter(word for text in islice(texts.made(1), 5_000) for word in text.split())
-    ranked = [count for _, count in counted.most_common()]
-    slope = math.log(ranked[999] / ranked[9]) / math.log(1000 / 10)
-    assert -1.3 < slope < -0.8
-    assert ranked.count(1) > len(ranked) / 4, "many words are in one text alone"
-    vocabulary = texts.vocabulary()
-    assert len(vocabulary) == len(set(vocabulary)) == texts.VOCABULARY
-
-
-def test_drafts_are_in_sessions_and_in_the_order_of_time() -> None:
-    drafts = list(texts.drafts(100))
-    assert [draft.created_at for draft in drafts] == sorted(draft.created_at for draft in drafts)  # type: ignore[type-var]
-    assert Counter(draft.session for draft in drafts) == {"session-1": 40, "session-2": 40, "session-3": 20}
-
-
-def test_a_draft_has_the_same_text_however_many_are_made() -> None:
-    few = [draft.text for draft in texts.drafts(50, seed=7)]
-    assert [draft.text for draft in islice(texts.drafts(10**9, seed=7), 50)] == few
-
-
-def test_questions_are_of_rare_words_of_the_text_they_are_about() -> None:
-    made = list(islice(texts.made(1), 1_000))
-    asked = texts.questions(made, 300)
-    assert asked == texts.questions(made, 300)
-    frequency = Counter(word for text in made for word in text.split())
-    chosen, all_words = [], []
-    for number, question in asked:
-        words = question.split()
-        assert 4 <= len(words) <= 8
-        assert all(word in made[number] for word in words)
-        chosen += [frequency[word] for word in words]
-        all_words += [frequency[word] for word in made[number].split()]
-    assert sum(chosen) / len(chosen) < sum(all_words) / len(all_words) / 2
-
-
-def test_questions_about_few_and_short_texts() -> None:
-    assert {question for _, question in texts.questions(["one two", "..."], 5)} == {"one two", "..."}
-
-
-def test_questions_are_the_same_when_texts_go_by() -> None:
-    made = list(islice(texts.made(1), 300))
-    chance = random.Random(1)
-    draw = texts.Draw(texts.picked(20, 300, chance), 300, chance)
-    for number, text in enumerate(made):
-        draw.see(number, text)
-    assert draw.questions() == texts.questions(made, 20)
-
-
-def test_a_hundredth_has_a_tag_and_a_hundredth_a_namespace() -> None:
-    dealt = Dealing.of(10_000, 3)
-    spaces = Counter(map(dealt.space, range(10_000)))
-    assert spaces[dealt.small] == 100
-    assert all(3_290 <= spaces[number] <= 3_310 for number in range(3))
-    tags = Counter(map(dealing.tag_of, range(10_000)))
-    assert set(tags.values()) == {100} and len(tags) == 100
-    assert all(len(terms_of(tag)) == 1 for tag in tags)
-    in_small = Counter(dealing.tag_of(number) for number in range(0, 10_000, 100))
-    assert set(in_small.values()) == {1}, "a tag and the small namespace have nothing to do with each other"
-
-
-def test_nobody_asks_about_the_small_namespace() -> None:
-    for count in (2, 99, 100, 101, 1_000):
-        asked = {dealing.asked_about(place) for place in range(dealing.count_asked_about(count))}
-        assert asked == {number for number in range(count) if Dealing.of(count, 1).space(number) == 0}
-
-
-def test_vectors_are_the_same_for_a_text_and_near_for_shared_words() -> None:
-    vectors = WordVectors().embed(["the cache is warm", "a warm cache", "ports and walruses", "!?", ""])
-    assert vectors.shape == (5, DIMENSIONS)
-    assert (
-        vectors == WordVectors().embed(["the cache is warm", "a warm cache", "ports and walruses", "!?", ""])
-    ).all()
-    assert vectors[0] @ vectors[1] > 0.5 > vectors[0] @ vectors[2]
-    assert abs((vectors**2).sum(axis=1) - 1).max() < 1e-5
-
-
-def test_percentiles_are_times_that_were_measured() -> None:
-    assert Latency.of([number / 1000 for number in range(1, 201)]) == Latency(100.0, 190.0, 198.0)
-    assert Latency.of([0.5]) == Latency(500.0, 500.0, 500.0)
-    assert (resident_bytes() or 1) > 0
-
-
-# exactness
-
-QUESTIONS = ("deploy the cache", "sta", "ba be", "the of and", "t07", "2024-05-01 stea")
-
-
-def asked_of(memories: Memories, made: list[str]) -> list[Asked]:
-    """Questions of many words and of few, which also ask for beginnings, at their place in a namespace."""
-    store, embedder = memories._store, WordVectors()
-    questions = [*QUESTIONS, *(question for _, question in texts.questions(made, 20))]
-    facts = store.facts([memories.namespace])
-    understood = [
-        recalling.understand(text, memories.scope(), recalling.Options(), facts, None) for text in questions
-    ]
-    vectors = embedder.embed(questions)
-    return [Asked(0, each.keywords, vector) for each, vector in zip(understood, vectors, strict=True)]
-
-
-def filled(open_memories: OpenMemories) -> tuple[Memories, list[str], Reference, list[Asked]]:
-    """A store with two namespaces, and exact search that has seen the same texts."""
-    embedder = WordVectors()
-    memories = open_memories("one", embedder=embedder)
-    made = list(islice(texts.made(1), 600))
-    seen = [Seen(int(n >= 400), text, (dealing.tag_of(n),)) for n, text in enumerate(made)]
-    for space, name in enumerate(("one", "two")):
-        drafts = [Draft(each.text, tags=each.tags) for each in seen if each.space == space]
-        memories.in_namespace(name).remember_many(drafts, on_duplicate="keep")
-    asked = asked_of(memories, made[:400])
-    reference = Reference(asked)
-    for half in (seen[:350], seen[350:]):
-        reference.see(half, embedder.embed([each.text for each in half]))
-    return memories, made, reference, asked
-
-
-@sqlite_only
-def test_bm25_is_that_of_fts5(open_memories: OpenMemories, store_url: str) -> None:
-    memories, _, reference, asked = filled(open_memories)
-    with closing(apsw.Connection(store_url)) as connection:
-        for number, question in enumerate(asked):
-            rows: list[Any] = connection.execute(
-                "SELECT -bm25(memory_words, 1.0, 0.0) AS score, content, tags FROM memory_words "
-                "JOIN memory ON memory.number = memory_words.rowid WHERE memory_words MATCH ? "
-                "ORDER BY score DESC",
-                (match_expression(question.words, [1], strict=False),),
-            ).fetchall()
-            scores = [score for score, _, _ in rows]
-            best = reference.best(number, whole_store=True)
-            assert best[::-1] == pytest.approx(scores[: exactness.TOP], rel=1e-9)
-            mine = [
-                reference.score(number, Seen(0, content, json.loads(tags)), whole_store=True)
-                for _, content, tags in rows
-            ]
-            assert mine == pytest.approx(scores, rel=1e-9)
-    assert memories.namespaces() == {"one": 400, "two": 200}
-
-
-def test_what_a_store_finds_is_what_exact_search_finds(open_memories: OpenMemories, backend: str) -> None:
-    memories, _, reference, asked = filled(open_memories)
-    of_store = backend == "sqlite"
-    for number, question in enumerate(asked):
-        nearness = Nearness(generation_of(WordVectors()), question.vector, 100)
-        (found,) = memories._store.search([memories.scope()], Words(question.words, 100), nearness)
-        if not any(word.prefix for word in question.words.words):  # PostgreSQL counts beginnings roughly
-            best = reference.best(number, whole_store=of_store)[::-1]
-            assert best == pytest.approx([each.score for each in found.by_words[:10]], rel=1e-5)
-        nearest = sorted(reference.nearest(number), reverse=True)
-        assert nearest == pytest.approx([each.score for each in found.by_meaning[:10]], abs=1e-5)
-
-
-def test_a_leg_that_misses_answers_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = comparing._answer
-
-    def lazy(*arguments: Any) -> comparing.Answer:
-        by_words, by_meaning = whole(*arguments)
-        return comparing.Answer(by_words[:5], by_meaning[1:])
-
-    plan = bench.Plan((str(tmp_path / "new.db"),), (300,), questions=20, writes=5, exact=20, cold=0)
-    source = partial(texts.drafts, 300)
-    assert bench.run(plan, source).stores[0].sizes[0].exact == exactness.Exactness(20, 1.0, 1.0)
-    monkeypatch.setattr(comparing, "_answer", lazy)
-    found = bench.run(plan, source).stores[0].sizes[0].exact
-    assert found is not None and found.keyword is not None
-    assert found.semantic == 0.9
-    assert found.keyword < 0.9
-
-
-def test_equal_scores_count_as_found() -> None:
-    assert exactness.agreement([2.0, 1.0 - 1e-9], [2.0, 1.0]) == 1.0
-    assert exactness.agreement([2.0, 0.9], [2.0, 1.0]) == 0.5
-    assert exactness.agreement([], [1.0]) == 0.0
 
 
 # from end to end
