@@ -23,7 +23,15 @@ from recollect.store.sqlite.search import match_expression
 from recollect.types import Draft
 from tests.conftest import OpenMemories, sqlite_only
 
-QUESTIONS = ("deploy the cache", "sta", "ba be", "the of and", "t07", "2024-05-01 stea")
+QUESTIONS = (
+    "deploy the cache",
+    "sta",
+    "ba be",
+    "the of and",
+    "t07",
+    "2024-05-01 stea",
+    *texts.vocabulary()[30:40],
+)
 
 
 def asked_of(memories: Memories, made: list[str]) -> list[Asked]:

@@ -1,7 +1,7 @@
 """How exact is each leg? Its best ten beside those of exact search, which is done here without any index.
 
 The texts go by once more. Of the words only those that are asked for are counted, of the vectors only the
-nearness of the best ten is kept; so a million texts take a few megabytes.
+nearness of the best ten is kept; so a million texts take some tens of megabytes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
@@ -118,7 +118,9 @@ class Reference:
         self._postings: dict[Pattern, tuple[array[int], array[int]]] = {
             each: (array("I"), array("I")) for each in wanted
         }
-        self._beginnings = sorted({len(each.text) for each in wanted if each.is_beginning})
+        self._whole = {each.text: each for each in wanted if not each.is_beginning}
+        self._beginnings = {each.text: each for each in wanted if each.is_beginning}
+        self._lengths_of_beginnings = {len(text) for text in self._beginnings}
         self._lengths, self._spaces = array("I"), array("I")
         self._vectors = np.array([question.vector for question in asked], np.float64)
         self._nearest = np.full((len(asked), TOP), -np.inf)
@@ -128,7 +130,7 @@ class Reference:
         """Texts go by, with their vectors."""
         for seen in texts:
             terms = terms_kept(seen)
-            for pattern, times in self._occurrences(terms):
+            for pattern, times in self._occurrences(terms).items():
                 numbers, counts = self._postings[pattern]
                 numbers.append(len(self._lengths))
                 counts.append(times)
@@ -139,14 +141,16 @@ class Reference:
         near[np.array([question.space for question in self._asked])[:, None] != spaces] = -np.inf
         self._nearest = np.partition(np.hstack([self._nearest, near]), -TOP)[:, -TOP:]
 
-    def _occurrences(self, terms: Iterable[str]) -> Iterator[tuple[Pattern, int]]:
+    def _occurrences(self, terms: Iterable[str]) -> Counter[Pattern]:
+        """How often a text has what is asked for."""
         found: Counter[Pattern] = Counter()
-        for term, times in Counter(terms).items():
-            found[Pattern(term, False)] += times
-            for length in self._beginnings:
-                if length <= len(term):
-                    found[Pattern(term[:length], True)] += times
-        return ((pattern, times) for pattern, times in found.items() if pattern in self._postings)
+        for term in terms:
+            if term in self._whole:
+                found[self._whole[term]] += 1
+            for length in self._lengths_of_beginnings:
+                if len(term) >= length and term[:length] in self._beginnings:
+                    found[self._beginnings[term[:length]]] += 1
+        return found
 
     def nearest(self, question: int) -> list[float]:
         """The greatest cosines in the namespace of a question, at most ten."""
@@ -173,7 +177,7 @@ class Reference:
         """The BM25 score of one text."""
         statistics = self._statistics(None if whole_store else seen.space)
         terms = terms_kept(seen)
-        times = dict(self._occurrences(terms))
+        times = self._occurrences(terms)
         length = (len(terms) + 1) / statistics.mean_length
         return sum(
             statistics.rarity[pattern] * float(_weight(np.array(times[pattern]), np.array(length)))
