@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from recollect import Memories, recalling
-from recollect.evaluate.subject import namespace
+from recollect.evaluate.dealing import namespace
 from recollect.evaluate.texts import questions
 from recollect.evaluate.timing import Latency
 from recollect.evaluate.vectors import WordVectors

@@ -54,7 +54,7 @@ def nothing(connection: HTTPConnection) -> object:
 
 def main() -> None:
     """Fill a store, then ask it both ways."""
-    made = drafts(COUNT)
+    made = list(drafts(COUNT))
     asked = [question for _, question in questions([draft.text for draft in made], ASKED)]
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "memory.db")

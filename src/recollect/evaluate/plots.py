@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import east_asian_width
@@ -26,6 +27,11 @@ _HALF = 60
 _TALL = 180
 _CHARACTER, _BESIDE = 7, 10
 _LONGEST = 26
+_WIDE, _ASIDE, _ROW = 720, 60, 18
+_FILE_STYLE = (
+    ":root { color-scheme: light dark; background: Canvas; } .grid { stroke: #8886; } "
+    "text { font: 12px system-ui, sans-serif; fill: CanvasText; }"
+)
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -41,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a plot: its name, its colour, and for each x between 0 and 1 the y, where there is one.
+    """A line of a plot: its name, its colour, and for each x the y, where there is one.
 
     That its dots are `hollow` tells it from another without colours.
     """
@@ -88,8 +94,47 @@ def lines(title: str, across: str, drawn: Sequence[Line]) -> str:
     for tick in ticks:
         parts += [_line("0%", _y(float(tick)), "100%", _y(float(tick)), "grid"), _left(_y(float(tick)), tick)]
     parts.append(_label("50%", bottom + 30, across, "middle"))
-    parts += map(_drawn, drawn)
+    parts += (_drawn(line, lambda x, y: f"from {x:.2f} on: {y:.3f}") for line in drawn)
     return _svg(title, bottom + 42, parts, ticks)
+
+
+def growing(title: str, across: str, drawn: Sequence[Line]) -> str:
+    """Lines through points above 0, by the logarithm in both directions, as a file of its own with a legend.
+
+    A tenfold step is as long everywhere: what doesn't grow lies flat, what grows in proportion climbs evenly.
+    """
+    known = [(x, y) for line in drawn for x, y in line.points if y is not None]
+    xs, ys = sorted({x for x, _ in known}), _round_numbers(min(y for _, y in known), max(y for _, y in known))
+    to_x, to_y = _logarithmic(xs[0], xs[-1]), _logarithmic(ys[0], ys[-1])
+    bottom = _TOP + _TALL
+    parts = [_label("50%", bottom + 30, across, "middle")]
+    for y in ys:
+        parts += [_line("0%", _y(to_y(y)), "100%", _y(to_y(y)), "grid"), _left(_y(to_y(y)), f"{y:g}")]
+    for x in xs:
+        parts.append(_line(_x(to_x(x)), _TOP, _x(to_x(x)), bottom, "grid"))
+        parts.append(_label(_x(to_x(x)), bottom + 12, f"{x:,.0f}", "middle"))
+    parts += (_drawn(line, lambda x, y: f"{y:,.2f} at {x:,.0f}", to_x, to_y) for line in drawn)
+    parts += (_key(line, bottom + 52 + _ROW * number) for number, line in enumerate(drawn))
+    return _file(title, bottom + 46 + _ROW * len(drawn), parts)
+
+
+def _round_numbers(least: float, most: float) -> list[float]:
+    """1, 2, 5, 10 and so on, from the last that is not above `least` to the first that is not below `most`.
+
+    >>> _round_numbers(3, 40)
+    [2.0, 5.0, 10.0, 20.0, 50.0]
+    """
+    decades = range(math.floor(math.log10(least)) - 1, math.ceil(math.log10(most)) + 2)
+    steps = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+    first = max(step for step in steps if step <= least)
+    last = min(step for step in steps if step >= most and step > first)
+    return [step for step in steps if first <= step <= last]
+
+
+def _logarithmic(least: float, most: float) -> Callable[[float], float]:
+    """Where a number lies between these two, by the logarithm."""
+    whole = math.log(most / least) or 1.0
+    return lambda value: math.log(value / least) / whole
 
 
 def differences(title: str, values: Sequence[float]) -> str:
@@ -139,19 +184,34 @@ def _interval(y: float, estimate: Estimate, shade: str, what: str) -> str:
     )
 
 
-def _drawn(line: Line) -> str:
-    known = [(x, y) for x, y in line.points if y is not None]
+def _drawn(
+    line: Line,
+    told: Callable[[float, float], str],
+    to_x: Callable[[float], float] = float,
+    to_y: Callable[[float], float] = float,
+) -> str:
+    """A line and its dots; `told` is what a pointer shows at one, `to_x` and `to_y` say where it lies."""
+    known = [(_x(to_x(x)), _y(to_y(y)), told(x, y)) for x, y in line.points if y is not None]
     between = "".join(
-        f'<line x1="{_x(x)}" y1="{_y(y):.1f}" x2="{_x(next_x)}" y2="{_y(next_y):.1f}"/>'
-        for (x, y), (next_x, next_y) in pairwise(known)
+        f'<line x1="{x}" y1="{y:.1f}" x2="{next_x}" y2="{next_y:.1f}"/>'
+        for (x, y, _), (next_x, next_y, _) in pairwise(known)
     )
     dots = "".join(
-        f'<circle cx="{_x(x)}" cy="{_y(y):.1f}" r="3">'
-        f"<title>{escaped(f'{line.label}, from {x:.2f} on: {y:.3f}')}</title></circle>"
-        for x, y in known
+        f'<circle cx="{x}" cy="{y:.1f}" r="3"><title>{escaped(f"{line.label}, {what}")}</title></circle>'
+        for x, y, what in known
     )
+    return _in_colours(line, between + dots)
+
+
+def _in_colours(line: Line, parts: str) -> str:
     fill = "Canvas" if line.hollow else line.colour
-    return f'<g stroke="{line.colour}" stroke-width="2" style="fill: {fill}">{between}{dots}</g>'
+    return f'<g stroke="{line.colour}" stroke-width="2" style="fill: {fill}">{parts}</g>'
+
+
+def _key(line: Line, y: float) -> str:
+    """A line of a legend."""
+    dot = _in_colours(line, f'<circle cx="5" cy="{y:.1f}" r="3"/>')
+    return dot + _label("14", y, line.label, "start")
 
 
 def _line(x1: str, y1: float, x2: str, y2: float, kind: str) -> str:
@@ -176,6 +236,17 @@ def _svg(title: str, height: float, parts: Sequence[str], beside: Sequence[str])
     return (
         f'<svg class="plot" width="100%" height="{height:.0f}" style="padding-left: {left}px" role="img" '
         f'aria-label="{escaped(title)}">{"".join(parts)}</svg>'
+    )
+
+
+def _file(title: str, height: float, parts: Sequence[str]) -> str:
+    """The same as a file: it brings its styles, and is as wide as it is."""
+    size = f'width="{_WIDE}" height="{height:.0f}"'
+    inside = f'<svg x="{_ASIDE}" width="{_WIDE - 2 * _ASIDE}" height="{height:.0f}" overflow="visible">'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {_WIDE} {height:.0f}" '
+        f'role="img" aria-label="{escaped(title)}"><title>{escaped(title)}</title>'
+        f"<style>{_FILE_STYLE}</style>{inside}{''.join(parts)}</svg></svg>\n"
     )
 
 

@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from time import perf_counter
+from typing import TypeVar
 
-import recollect
 from recollect.config import without_password
 from recollect.errors import InvalidInput, NotFound
+from recollect.evaluate.cold import Processes
+from recollect.evaluate.dealing import id_of, namespace
 from recollect.evaluate.timing import resident_bytes
 from recollect.evaluate.vectors import WordVectors
+from recollect.meaning import Meaning
 from recollect.memories import Memories
-from recollect.types import Draft, Progress
+from recollect.opening import is_postgres, store_at
+from recollect.store.base import Store
+from recollect.types import Progress
 
+Answer = TypeVar("Answer")
 _OURS = re.compile(r"bench-\d{4,}")
-
-
-def namespace(number: int) -> str:
-    """What the bench calls its namespaces.
-
-    >>> namespace(0)
-    'bench-0001'
-    """
-    return f"bench-{number + 1:04}"
-
-
-def id_of(number: int) -> str:
-    """What the bench calls its memories, so that it knows them again."""
-    return f"bench-{number + 1:09}"
+_NOT_DERIVED = ("-wal", "-shm", "-journal")
+"""What SQLite itself keeps beside a database, for as long as it is open."""
 
 
 def file_of(url: str) -> Path | None:
     """The file that a URL names, if it names one; whether it can be opened is for others to say."""
     scheme, separator, rest = url.partition("://")
-    if url == ":memory:" or (separator and scheme != "sqlite"):
+    if url == ":memory:" or is_postgres(url) or (separator and scheme != "sqlite"):
         return None
     try:
         return Path(rest if separator else url).expanduser().resolve()
@@ -46,59 +41,106 @@ def file_of(url: str) -> Path | None:
         return None
 
 
+def beside(file: Path | None) -> set[Path]:
+    """A database and whatever lies beside it under a name that begins with its own."""
+    if file is None or not file.parent.is_dir():
+        return set()
+    return {path for path in file.parent.iterdir() if path.name.startswith(file.name)}
+
+
+def size_of(path: Path) -> int:
+    """Of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return sum(each.stat().st_size for each in files if each.is_file())
+
+
 class Subject:
     """One open store, its views by namespace, and what was put into it."""
 
-    def __init__(self, url: str, memories: Memories) -> None:
+    def __init__(self, url: str, store: Store, embedder: WordVectors) -> None:
         self.url = without_password(url)
-        self.memories = memories
+        self.store = store
+        self.memories = Memories(store, namespace=namespace(0), meaning=Meaning(embedder))
+        self.processes = Processes(url, embedder) if url != ":memory:" else None
+        self.ranks_by_whole_store = not is_postgres(url)
+        """Whether a word is rare among all memories that the store has, or among those of its namespace."""
         self.reused = False
         self.grown: int | None = 0
+        self._file = file_of(url)
         self._made: set[str] = set()
         self._extra: defaultdict[str, list[str]] = defaultdict(list)
-        self.space: Callable[[int], Memories] = cache(lambda n: memories.in_namespace(namespace(n)))
+        self.space: Callable[[int], Memories] = cache(
+            lambda number: self.memories.in_namespace(namespace(number))
+        )
 
-    def timed(self, action: Callable[[], object]) -> float:
-        """How many seconds it takes; what memory grows by meanwhile is added to `grown`."""
+    def timed(self, action: Callable[[], Answer]) -> tuple[float, Answer]:
+        """How many seconds it takes, and what it gives; what memory grows by is added to `grown`."""
         before = resident_bytes()
         start = perf_counter()
-        action()
+        answer = action()
         took = perf_counter() - start
         after = resident_bytes()
         if self.grown is not None:
             self.grown = None if before is None or after is None else self.grown + after - before
-        return took
+        return took, answer
 
-    def check(self, drafts: Sequence[Draft], namespaces: int, *, reuse: bool) -> None:
-        """InvalidInput if there is something in namespaces that are called as ours; or it is reused."""
-        counts = {name: n for name, n in self.memories.namespaces().items() if _OURS.fullmatch(name)}
-        held = {name: n for name, n in counts.items() if n or not self._is_empty(name)}
-        if not held:
-            return
-        if not reuse:
+    def settle(self) -> None:
+        """Return when everything that is derived from what was written is there."""
+        # rows bring their keyword entries and vectors with them: so far nothing comes later
+
+    def bytes(self) -> int:
+        """On disk: the database and what is derived; not SQLite's log, which comes and goes."""
+        if self._file is None:
+            return self.memories.stats().bytes
+        return size_of(self._file) + (self.derived_bytes() or 0)
+
+    def derived_bytes(self) -> int | None:
+        """In files beside the database; None where there is no such file."""
+        if self._file is None:
+            return None
+        kept = {self._file.name, *(f"{self._file.name}{ending}" for ending in _NOT_DERIVED)}
+        return sum(size_of(path) for path in beside(self._file) if path.name not in kept)
+
+    def check(self, *, reuse: bool) -> None:
+        """InvalidInput if there is something in namespaces that are called as ours, unless it is reused."""
+        held = self._held()
+        if held and not reuse:
             raise InvalidInput(
                 f"{self.url} already has memories in {min(held)}: --reuse measures with them, "
                 "forget them for new ones, or name another store."
             )
-        wanted = {namespace(n): len(range(n, len(drafts), namespaces)) for n in range(namespaces)}
-        if held != wanted or not all(self._is_ours(n, drafts[n].text) for n in range(namespaces)):
+        self.reused = bool(held)
+
+    def check_fit(self, counts: Mapping[int, int], firsts: Mapping[int, tuple[int, str]]) -> None:
+        """InvalidInput if what is reused is not so many memories, or not these, in each of the namespaces.
+
+        `firsts` has the number and the text of the first memory of each.
+        """
+        if not self.reused:
+            return
+        wanted = {namespace(space): count for space, count in counts.items()}
+        if self._held() != wanted or not all(self._is_ours(space, *firsts[space]) for space in counts):
             raise InvalidInput(
                 f"{self.url} has other memories in its bench namespaces than were asked for: "
                 "give the options that they were made with, or name another store."
             )
-        self.reused = True
+
+    def _held(self) -> dict[str, int]:
+        """How many memories are in namespaces that are called as ours, where there are any."""
+        counts = {name: n for name, n in self.memories.namespaces().items() if _OURS.fullmatch(name)}
+        return {name: n for name, n in counts.items() if n or not self._is_empty(name)}
 
     def _is_empty(self, name: str) -> bool:
         found = self.memories.in_namespace(name).stats()
         return not (found.memories or found.passages or found.deleted)
 
-    def _is_ours(self, number: int, text: str) -> bool:
-        space = self.space(number)
+    def _is_ours(self, space: int, number: int, text: str) -> bool:
+        view = self.space(space)
         try:
-            first = space.get(id_of(number)).content
+            first = view.get(id_of(number)).content
         except NotFound:
             return False
-        found = space.stats()
+        found = view.stats()
         return first == text and found.embedder == WordVectors.name and found.pending_vectors == 0
 
     def will_fill(self, name: str) -> None:
@@ -112,6 +154,10 @@ class Subject:
     def is_alone(self) -> bool:
         """Whether nothing but what was made here is in the store."""
         return not any(n for name, n in self.memories.namespaces().items() if name not in self._made)
+
+    def has_nothing_else(self) -> bool:
+        """Whether nothing but memories of a bench is in the store."""
+        return not any(n for name, n in self.memories.namespaces().items() if not _OURS.fullmatch(name))
 
     def tidy_up(self, progress: Progress | None, *, keep: bool) -> None:
         """Remove what was made; with `keep`, only what was written after the namespaces were filled."""
@@ -131,10 +177,11 @@ def opened(
     """A store to measure, left as it was found: a file that was not there before is removed again."""
     file = file_of(url)
     is_new = file is not None and not file.exists()
+    before = beside(file)
     is_litter = False
     try:
-        with recollect.open(url, namespace=namespace(0), embedder=embedder) as memories:
-            subject = Subject(url, memories)
+        subject = Subject(url, store_at(url), embedder)
+        with subject.memories:
             try:
                 yield subject
             finally:
@@ -142,5 +189,12 @@ def opened(
                 if not is_litter:
                     subject.tidy_up(progress, keep=keep)
     finally:
-        for ending in ("", "-wal", "-shm") if is_litter else ():
-            Path(f"{file}{ending}").unlink(missing_ok=True)
+        for path in beside(file) - before if is_litter else ():
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

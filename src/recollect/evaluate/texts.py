@@ -89,27 +89,53 @@ def _spice(chance: random.Random, words: Sequence[str]) -> str:
             return f"{chance.choice(_FOLDERS)}/{one}/{other}.{chance.choice(_SUFFIXES)}"
 
 
-def drafts(count: int, *, namespaces: int = 1, seed: int = 1) -> list[Draft]:
-    """Made texts over two years, in sessions of forty once they are dealt to so many namespaces in turn."""
+def drafts(count: int, *, seed: int = 1) -> Iterator[Draft]:
+    """Made texts over two years, in sessions of forty; one by one, since a million would fill the memory."""
     step = timedelta(days=_DAYS) / max(count, 1)
-    return [
-        Draft(
-            text,
-            created_at=_FIRST_DAY + number * step,
-            session=f"session-{number // namespaces // IN_A_SESSION + 1}",
-        )
-        for number, text in enumerate(islice(made(seed), count))
-    ]
+    for number, text in enumerate(islice(made(seed), count)):
+        session = f"session-{number // IN_A_SESSION + 1}"
+        yield Draft(text, created_at=_FIRST_DAY + number * step, session=session)
+
+
+class Draw:
+    """Questions about some of the texts that go by: four to eight words of each, rather the rare ones.
+
+    `among` says how many texts go by, `about` the numbers of those that are asked about.
+    """
+
+    def __init__(self, about: Sequence[int], among: int, chance: random.Random) -> None:
+        self._about = about
+        self._texts = dict.fromkeys(about, "")
+        self._step = max(1, among // _COUNTED)
+        self._common: Counter[str] = Counter()
+        self._chance = chance
+
+    def see(self, number: int, text: str) -> None:
+        """A text goes by; those that are asked about are kept, and some of all say which words are rare."""
+        if number % self._step == 0:
+            self._common.update({word.lower() for word in text.split()})
+        if number in self._texts:
+            self._texts[number] = text
+
+    def questions(self) -> list[tuple[int, str]]:
+        """The questions, each with the number of its text."""
+        texts, common, chance = self._texts, self._common, self._chance
+        return [(number, _question(texts[number], common, chance)) for number in self._about]
+
+
+def picked(count: int, among: int, chance: random.Random) -> list[int]:
+    """So many numbers below `among`, each once as long as there are enough."""
+    few = chance.sample(range(among), min(count, among))
+    return few + chance.choices(range(among), k=count - len(few))
 
 
 def questions(texts: Sequence[str], count: int, seed: int = 1) -> list[tuple[int, str]]:
-    """Questions, and which text each is about: four to eight of its words, rather the rare ones."""
+    """Questions about texts that are at hand, and which text each is about."""
     chance = random.Random(seed)
-    step = max(1, len(texts) // _COUNTED)
-    common = Counter(word.lower() for text in texts[::step] for word in set(text.split()))
-    about = chance.sample(range(len(texts)), min(count, len(texts)))
-    about += chance.choices(range(len(texts)), k=count - len(about))
-    return [(number, _question(texts[number], common, chance)) for number in about]
+    draw = Draw(picked(count, len(texts), chance), len(texts), chance)
+    for number, text in enumerate(texts):
+        draw.see(number, text)
+    return draw.questions()
 
 
 def _question(text: str, common: Counter[str], chance: random.Random) -> str:
