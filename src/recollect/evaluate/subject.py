@@ -86,7 +86,7 @@ class Subject:
 
     def settle(self) -> None:
         """Return when everything that is derived from what was written is there."""
-        # rows bring their keyword entries and vectors with them: so far nothing comes later
+        self.memories.settle()
 
     def bytes(self) -> int:
         """On disk: the database and what is derived; not SQLite's log, which comes and goes."""
