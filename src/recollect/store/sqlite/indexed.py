@@ -132,9 +132,7 @@ def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -
     found = []
     for term in terms:
         occurrences = segment.term(term)
-        docs = occurrences.docs if occurrences else np.empty(0, np.int32)
-        first, last = np.searchsorted(docs, span)
-        found.append(docs[first:last])
+        found.append(occurrences.inside(*span).docs if occurrences else np.empty(0, np.int32))
     return reduce(np.intersect1d, found)
 
 

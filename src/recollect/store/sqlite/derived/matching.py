@@ -104,17 +104,17 @@ def best(
     start, end, masked = span
     stretched = max(1.0, average / leaf.segment.average)
     lists = [
-        (rare, min(each.peak * stretched, bm25.K1 + 1) * rare, *_inside(each, start, end))
+        (rare, min(each.peak * stretched, bm25.K1 + 1) * rare, each.inside(start, end))
         for each, rare in zip(leaf.found, rarity, strict=True)
         if each is not None
     ]
     lists.sort(key=lambda each: -each[1])
-    left = np.cumsum([0.0, *(limit for _, limit, _, _ in reversed(lists))])[::-1]
+    left = np.cumsum([0.0, *(limit for _, limit, _ in reversed(lists))])[::-1].tolist()
     scores = np.zeros(end - start, np.float32)
     permitted = _flags(end - start, start, masked, allowed)
     met: list[Positions] = []
     taken = 0
-    for taken, (rare, _, docs, codes) in enumerate(lists, 1):
+    for taken, (rare, _, (docs, codes, _)) in enumerate(lists, 1):
         at = docs - start
         if permitted is not None:
             inside = permitted[at]
@@ -126,9 +126,9 @@ def best(
             break
     if not met:
         return Best(np.empty(0, np.int64), np.empty(0, np.float32))
-    candidates = _promising(scores, met, floor - float(left[taken]))
+    candidates = _promising(scores, met, floor - left[taken])
     found = scores[candidates]
-    for rare, _, docs, codes in lists[taken:]:
+    for rare, _, (docs, codes, _) in lists[taken:]:
         found += weights[_looked_up(docs, codes, candidates + start)] * np.float32(rare)
     chosen = candidates[_highest(found, most + most // 4)] + start
     return Best(leaf.segment.numbers[chosen], _exactly(leaf, chosen, rarity, average))
@@ -143,11 +143,6 @@ def _exactly(leaf: Leaf, docs: Positions, rarity: Sequence[float], average: floa
             often = _looked_up(each.docs, each.codes, docs) >> 8
             scores += bm25.weight(often, lengths, average) * rare
     return scores
-
-
-def _inside(each: Occurrences, start: int, end: int) -> tuple[Positions, bm25.Codes]:
-    first, last = np.searchsorted(each.docs, (start, end))
-    return each.docs[first:last], each.codes[first:last]
 
 
 def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) -> NDArray[np.bool_] | None:

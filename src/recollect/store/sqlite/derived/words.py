@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, count, pairwise
@@ -14,6 +15,8 @@ from recollect.store.sqlite.derived import bm25
 from recollect.store.sqlite.derived.files import Arrays
 
 _AT_ONCE = 4_000_000
+_STEP = 128
+"""Of so many terms one is held in memory, to find the others sooner."""
 
 Positions = NDArray[np.int32]
 
@@ -34,6 +37,12 @@ class Occurrences(NamedTuple):
     peak: float
     """No occurrence counts for more, where memories were as long in the mean as when it was made."""
 
+    def inside(self, start: int, end: int) -> Occurrences:
+        """Those from one position to another."""
+        # of the same type as the positions: for another, numpy would convert all of them first
+        first, last = np.searchsorted(self.docs, np.array((start, end), np.int32))
+        return Occurrences(self.docs[first:last], self.codes[first:last], self.peak)
+
 
 class WordSegment:
     """Memories by position, ordered by namespace and number; terms in the order of their bytes."""
@@ -53,6 +62,8 @@ class WordSegment:
         """Memories that older segments have otherwise, or that are gone."""
         self.average: float = facts["average"]
         self.bytes: int = facts.get("bytes", 0)
+        firsts = [self._text(at) for at in range(0, len(self.peaks), _STEP)]
+        self._firsts = [] if any(text[:1] == b"\0" for text in firsts) else firsts
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -111,6 +122,9 @@ class WordSegment:
     def _place(self, wanted: bytes) -> int:
         """The first term that is not before this one. Terms that were struck out begin with a zero."""
         low, high = 0, len(self.peaks)
+        if self._firsts:
+            step = bisect_left(self._firsts, wanted)
+            low, high = max(step - 1, 0) * _STEP, min(step * _STEP, high)
         while low < high:
             middle = (low + high) // 2
             probe = middle
