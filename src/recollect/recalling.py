@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
+from recollect.frozen import maker
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import highlights
 from recollect.query.languages import detect
@@ -19,7 +20,7 @@ from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
 from recollect.ranking import confidence, fuse
 from recollect.ranking.context import lend
-from recollect.ranking.fuse import Fused, Legs, Opinion
+from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, match_type, score
 from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
@@ -43,6 +44,8 @@ LONGEST_QUESTION = 2_000
 """How many characters of a query a time is looked for in."""
 DEPTH = 100
 """How many candidates each leg brings, at least."""
+
+_why, _leg, _made_hit = maker(Why), maker(Leg), maker(Hit)
 
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
@@ -94,7 +97,7 @@ def recall(
     legs = ask(store, meaning, scope, question, options, facts)
     speakers = meant(question.searched, legs.speakers())
     rules = Rules(options.fusion, scope.now, question.timeframe, options.factors, speakers)
-    fused = fuse_legs(legs, question, options, scope.now)
+    fused: Mixed | list[Fused] = fuse_legs(legs, question, options, scope.now)
     if not fused and query.strip():
         fused = _last_resort(store, scope, question, options)
     ranked = score(fused, rules, spare(options.limit) if rules.rereads else options.limit)
@@ -126,7 +129,7 @@ def recall(
 def _likelihood(
     found: Sequence[Reread],
     loaded: Mapping[Key, Loaded],
-    fused: Sequence[Fused],
+    fused: Sized,
     legs: Legs,
     question: Question,
     rules: Rules,
@@ -168,15 +171,18 @@ def understand(
     )
     expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
     terms = [checks.query(term) for term in expansion]
+    detected = detect(searched)
     keywords = parse_query(
-        searched, languages=sorted(languages, key=lambda code: code != "en"), expansion=terms
+        searched,
+        languages=sorted(languages, key=lambda code: code != "en"),
+        expansion=terms,
+        language=detected,
     )
-    return Question(query, searched, mode, keywords, timeframe, _language(searched, languages))
+    return Question(query, searched, mode, keywords, timeframe, _language(detected, languages))
 
 
-def _language(query: str, languages: Sequence[str]) -> str:
+def _language(detected: str, languages: Sequence[str]) -> str:
     """A query is often too short to tell; then it is taken for one of the memories' languages."""
-    detected = detect(query)
     return languages[0] if detected == "en" and languages and "en" not in languages else detected
 
 
@@ -203,8 +209,8 @@ def ask(
             question.mode = "keyword"
     words, nearness = _legs(vector, question, options)
     found = store.search([scope, *_inside_the_time(scope, question.timeframe)], words, nearness)
-    keyword = _best_of(each.by_words for each in found)
-    semantic = _similar_enough(_best_of(each.by_meaning for each in found), options)
+    keyword = _best_of([each.by_words for each in found])
+    semantic = _similar_enough(_best_of([each.by_meaning for each in found]), options)
     if semantic and not keyword and question.keywords and question.mode != "semantic":
         question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
     similarity = {key: score for each in found for key, score in each.similarity.items()}
@@ -260,7 +266,9 @@ def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
     return [] if since and until and since >= until else [replace(scope, since=since, until=until)]
 
 
-def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
+def _best_of(lists: Sequence[list[Candidate]]) -> list[Candidate]:
+    if len(lists) == 1:
+        return lists[0]
     by_key: dict[Key, Candidate] = {}
     for candidates in lists:
         for candidate in candidates:
@@ -268,7 +276,7 @@ def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
     return sorted(by_key.values(), key=lambda candidate: -candidate.score)
 
 
-def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -> list[Fused]:
+def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -> Mixed:
     """Several lists into one, as asked; by default neighbours lend each other relevance."""
     fusion = options.fusion
     if fusion == "rrf":
@@ -279,8 +287,10 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
         return fuse.reranked(legs)
     if fusion == "fallback":
         return fuse.first_answer(legs)
-    mixed = lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
-    return [item for item in mixed if item.keyword or item.base + item.lent > 0]
+    mixed = fuse.mix(legs, checks.weights(options.weights, question.weights))
+    lend(mixed)
+    mixed.drop_nothing()
+    return mixed
 
 
 def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Fused]:
@@ -300,11 +310,11 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
 
 def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Question, rules: Rules) -> Hit:
     memory, item = loaded.memory, found.item
-    why = Why(
+    why = _why(
         mode=question.mode,
         fusion=rules.fusion,
-        keyword=Leg(*item.keyword) if item.keyword else None,
-        semantic=Leg(*item.semantic) if item.semantic else None,
+        keyword=_leg(*item.keyword) if item.keyword else None,
+        semantic=_leg(*item.semantic) if item.semantic else None,
         base=item.base,
         lent=item.lent,
         multipliers=(*rules.explained(item.candidate), *found.multipliers),
@@ -313,7 +323,7 @@ def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Qu
         timeframe=question.timeframe,
         notes=(*question.notes, *question.remarks),
     )
-    return Hit(
+    return _made_hit(
         memory=memory,
         score=found.score,
         match=match_type(item),

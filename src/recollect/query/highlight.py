@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from recollect.query.terms import KeywordQuery, analyse
+from recollect.query.terms import KeywordQuery, places
 
 WIDTH = 200
 _LOOKED_AT = 5_000
@@ -32,12 +32,11 @@ def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2)
 
 def _matched(text: str, query: KeywordQuery, language: str) -> list[tuple[int, int]]:
     terms, prefixes = query.terms, query.prefixes
-    spans = [
-        (term.start, term.end)
-        for term in analyse(text, language)
-        if term.text in terms or (prefixes and term.text.startswith(prefixes))
-    ]
-    return _joined(sorted(set(spans)))
+
+    def begins(term: str) -> bool:
+        return term in terms or term.startswith(prefixes)
+
+    return _joined(sorted(set(places(text, language, begins if prefixes else terms.__contains__))))
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

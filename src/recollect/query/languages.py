@@ -79,6 +79,11 @@ _STOP_WORDS = {
 
 STOP_WORDS = {code: frozenset(words.split()) for code, words in _STOP_WORDS.items()}
 _LATIN_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl", "sv")
+_VOTES = {
+    word: tuple(language for language in _LATIN_VOTERS if word in STOP_WORDS[language])
+    for language in _LATIN_VOTERS
+    for word in STOP_WORDS[language]
+}
 
 _SCRIPTS = (
     (0x0370, 0x03FF, "el"),
@@ -149,8 +154,10 @@ def _by_script(characters: list[str]) -> str:
 
 
 def _by_small_words(sample: str) -> str:
-    words = _LETTERS.findall(sample.lower())
-    votes = {language: sum(word in STOP_WORDS[language] for word in words) for language in _LATIN_VOTERS}
+    votes = dict.fromkeys(_LATIN_VOTERS, 0)
+    for word in _LETTERS.findall(sample.lower()):
+        for language in _VOTES.get(word, ()):
+            votes[language] += 1
     best = max(_LATIN_VOTERS, key=lambda language: votes[language])
     return best if votes[best] >= 2 and votes[best] > votes["en"] else "en"
 
@@ -162,6 +169,11 @@ def is_latin(language: str) -> bool:
 
 def stop_words(languages: Iterable[str]) -> frozenset[str]:
     """The words, in any of these languages, that say nothing by themselves."""
+    return _stop_words(tuple(languages))
+
+
+@lru_cache(maxsize=1_000)
+def _stop_words(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset().union(*(STOP_WORDS.get(language, frozenset()) for language in languages))
 
 

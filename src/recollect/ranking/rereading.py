@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from recollect.query.duplicates import features, overlap
@@ -51,7 +51,7 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Memory]
         if memory.speaker is not None:
             continue
         text = _Text(memory)
-        if original := next((other for other in kept if text.is_nearly(other)), None):
+        if original := text.original(kept):
             note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {original.memory.id}")
             found[number] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
         elif len(kept) < _COMPARED:
@@ -89,6 +89,7 @@ class _Text:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.words = frozenset(memory.content.lower().split())
+        self.size = len(self.words)
         self._features: Set[str] | None = None
 
     @property
@@ -97,7 +98,13 @@ class _Text:
             self._features = features(terms_of(self.memory.content, self.memory.language))
         return self._features
 
-    def is_nearly(self, other: _Text) -> bool:
-        shared = len(self.words & other.words)
-        most = max(len(self.words), len(other.words))
-        return shared >= _FEWEST_SHARED * most and overlap(self.features, other.features)
+    def original(self, others: Iterable[_Text]) -> _Text | None:
+        """The first that says nearly the same."""
+        size, least = self.size, _FEWEST_SHARED * self.size
+        for other in others:
+            if other.size < least or size < (fewest := _FEWEST_SHARED * other.size):
+                continue
+            shared = len(self.words & other.words)
+            if shared >= least and shared >= fewest and overlap(self.features, other.features):
+                return other
+        return None

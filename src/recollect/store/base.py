@@ -115,7 +115,10 @@ class Added:
 
 
 class Candidate(NamedTuple):
-    """A memory that may answer, its score in one leg, and what ranking needs to know of it."""
+    """A memory that may answer, its score in one leg, and what ranking needs to know of it.
+
+    There are hundreds for every question, so `created` is as it was read: microseconds since 1970.
+    """
 
     key: Key
     score: float
@@ -123,7 +126,7 @@ class Candidate(NamedTuple):
     position: int | None
     speaker: str | None
     tokens: int
-    created_at: datetime
+    created: int
     salience: float
     sector: Sector
     importance: float
