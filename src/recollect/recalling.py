@@ -12,7 +12,7 @@ from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
 from recollect.frozen import maker
 from recollect.meaning import Meaning, QueryVector
-from recollect.query.highlight import highlights
+from recollect.query.highlight import Marker
 from recollect.query.languages import detect
 from recollect.query.speakers import meant
 from recollect.query.strategy import choose_mode
@@ -23,7 +23,7 @@ from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, match_type, score
-from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
+from recollect.store.base import Candidate, Complete, Key, Loaded, NamespaceFacts, Nearness, Store, Words
 from recollect.types import (
     CONFIDENCES,
     Confidence,
@@ -45,7 +45,7 @@ LONGEST_QUESTION = 2_000
 DEPTH = 100
 """How many candidates each leg brings, at least."""
 
-_why, _leg, _made_hit = maker(Why), maker(Leg), maker(Hit)
+_why, _made_hit = maker(Why), maker(Hit)
 
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
@@ -110,8 +110,9 @@ def recall(
         question.notes.append(f"nothing was found with {options.min_confidence} confidence")
     keys = [each.item.candidate.key for each in best]
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
+    marker = Marker(question.keywords)
     hits = [
-        _hit(each, loaded[key], around.get(key, ()), question, rules)
+        _hit(each, loaded[key].complete(), around.get(key, ()), question, rules, marker)
         for key, each in zip(keys, best, strict=True)
     ]
     return Recall(
@@ -141,7 +142,7 @@ def _likelihood(
         return 1.0
     best = found[0].item
     signs = confidence.Signs(
-        confidence.covered(question.keywords, loaded[best.candidate.key].memory),
+        confidence.covered(question.keywords, loaded[best.candidate.key]),
         confidence.ahead([each.score for each in found], len(fused)) if rules.rereads else None,
         question.likeness(best.semantic, len(legs.semantic)),
     )
@@ -151,7 +152,7 @@ def _likelihood(
 def _final(ranked: Sequence[tuple[Fused, float]], loaded: Mapping[Key, Loaded], rules: Rules) -> list[Reread]:
     """Those that are still there: another process may have forgotten one meanwhile."""
     if rules.rereads:
-        return reread(ranked, {key: each.memory for key, each in loaded.items()})
+        return reread(ranked, loaded)
     return [Reread(item, final) for item, final in ranked if item.candidate.key in loaded]
 
 
@@ -308,18 +309,25 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
     return [Fused(candidate, 0.1) for candidate in found]
 
 
-def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Question, rules: Rules) -> Hit:
-    memory, item = loaded.memory, found.item
+def _hit(
+    found: Reread,
+    complete: Complete,
+    around: tuple[Memory, ...],
+    question: Question,
+    rules: Rules,
+    marker: Marker,
+) -> Hit:
+    memory, item = complete.memory, found.item
     why = _why(
         mode=question.mode,
         fusion=rules.fusion,
-        keyword=_leg(*item.keyword) if item.keyword else None,
-        semantic=_leg(*item.semantic) if item.semantic else None,
+        keyword=Leg(*item.keyword) if item.keyword else None,
+        semantic=Leg(*item.semantic) if item.semantic else None,
         base=item.base,
         lent=item.lent,
         multipliers=(*rules.explained(item.candidate), *found.multipliers),
         factors=rules.factor_values(item),
-        added=tuple(Multiplier(name, value) for name, value in item.added),
+        added=tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
         timeframe=question.timeframe,
         notes=(*question.notes, *question.remarks),
     )
@@ -327,11 +335,11 @@ def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Qu
         memory=memory,
         score=found.score,
         match=match_type(item),
-        highlights=highlights(memory.content, question.keywords, memory.language),
+        highlights=marker.highlights(memory.content, memory.language),
         why=why,
-        source_session=loaded.session,
-        superseded_by=loaded.successor,
-        related_count=loaded.related_count,
+        source_session=complete.session,
+        superseded_by=complete.successor,
+        related_count=complete.related_count,
         neighbours=around,
     )
 

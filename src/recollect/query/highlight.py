@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from recollect.query.terms import KeywordQuery, places
+from recollect.query.terms import KeywordQuery, Spans
 
 WIDTH = 200
 _LOOKED_AT = 5_000
@@ -20,23 +20,32 @@ def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2)
     >>> highlights("Logins use <b>JWT</b> tokens", parse_query("login token"), "en")
     ('<mark>Logins</mark> use &lt;b&gt;JWT&lt;/b&gt; <mark>tokens</mark>',)
     """
-    spans = _matched(text[:_LOOKED_AT], query, language)
+    return Marker(query).highlights(text, language, count=count)
+
+
+class Marker:
+    """Marks the words of one question in texts; it remembers which words it has seen."""
+
+    def __init__(self, query: KeywordQuery) -> None:
+        self._query = query
+        self._spans: dict[str, Spans] = {}
+
+    def highlights(self, text: str, language: str, *, count: int = 2) -> tuple[str, ...]:
+        """As the function of this name gives them."""
+        spans = self._spans.get(language)
+        if spans is None:
+            spans = self._spans[language] = Spans(self._query, language)
+        return _snippets(text, _joined(sorted(set(spans.within(text[:_LOOKED_AT])))), count)
+
+
+def _snippets(text: str, spans: list[tuple[int, int]], count: int) -> tuple[str, ...]:
     snippets: list[tuple[int, str]] = []
     while spans and len(snippets) < count:
         start, end = _best_window(spans)
         inside = [span for span in spans if start <= span[0] and span[1] <= end]
         snippets.append((start, _render(text, inside)))
-        spans = [span for span in spans if span not in inside]
+        spans = [span for span in spans if span not in inside] if len(inside) < len(spans) else []
     return tuple(snippet for _, snippet in sorted(snippets))
-
-
-def _matched(text: str, query: KeywordQuery, language: str) -> list[tuple[int, int]]:
-    terms, prefixes = query.terms, query.prefixes
-
-    def begins(term: str) -> bool:
-        return term in terms or term.startswith(prefixes)
-
-    return _joined(sorted(set(places(text, language, begins if prefixes else terms.__contains__))))
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

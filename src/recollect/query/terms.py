@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
@@ -116,14 +116,27 @@ def analyse(text: str, language: str = "en") -> Iterator[Term]:
             yield Term(term, offset + start, offset + end)
 
 
-def places(text: str, language: str, is_wanted: Callable[[str], bool]) -> list[tuple[int, int]]:
-    """Where the terms of a text stand that are wanted."""
-    return [
-        (chunk.start() + start, chunk.start() + end)
-        for chunk in _CHUNK.finditer(text)
-        for term, start, end in _chunk_terms(chunk.group(), language)
-        if is_wanted(term)
-    ]
+class Spans(dict[str, list[tuple[int, int]]]):
+    """Where in a word of a text, with all that is glued to it, the terms of a query stand; by that word."""
+
+    def __init__(self, query: KeywordQuery, language: str) -> None:
+        self._terms, self._prefixes, self._language = query.terms, query.prefixes, language
+
+    def __missing__(self, chunk: str) -> list[tuple[int, int]]:
+        self[chunk] = found = [
+            (start, end)
+            for term, start, end in _chunk_terms(chunk, self._language)
+            if term in self._terms or (self._prefixes and term.startswith(self._prefixes))
+        ]
+        return found
+
+    def within(self, text: str) -> list[tuple[int, int]]:
+        """Where in a text they stand."""
+        return [
+            (chunk.start() + start, chunk.start() + end)
+            for chunk in _CHUNK.finditer(text)
+            for start, end in self[chunk[0]]
+        ]
 
 
 def terms_of(text: str, language: str = "en") -> list[str]:

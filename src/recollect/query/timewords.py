@@ -75,16 +75,11 @@ class Words:
     """The tokens of one text, and questions about the neighbours of each."""
 
     def __init__(self, text: str, now: datetime, *, whole: bool) -> None:
+        self.clock = Clock(now)
         self.whole = whole
         self.tokens = tokens_of(text)
         self.is_backwards = False
-        self._now = now
         self._joined_at = -1
-
-    @cached_property
-    def clock(self) -> Clock:
-        """The calendar that the text is read by."""
-        return Clock(self._now)
 
     @cached_property
     def tells_of_future(self) -> bool:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from recollect.store.base import Candidate, Key
@@ -60,7 +61,7 @@ class Fused(NamedTuple):
     added: tuple[tuple[str, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Legs:
     """What the legs found: two ranked lists, and the similarity of further keyword candidates.
 
@@ -82,7 +83,8 @@ class Legs:
         """Everyone who said something of it."""
         return {found.speaker for found in (*self.keyword, *self.semantic) if found.speaker is not None}
 
-    def similarity(self) -> dict[Key, float]:
+    @cached_property
+    def similarity(self) -> Mapping[Key, float]:
         """The similarity of everyone who has one."""
         return {**self.extra, **{candidate.key: candidate.score for candidate in self.semantic}}
 
@@ -93,14 +95,24 @@ class Mixed:
     Few are ever looked at: until they are, they are only numbers by their keys.
     """
 
-    def __init__(self, legs: Legs, by_words: Mapping[Key, float], by_meaning: Mapping[Key, float]) -> None:
-        """What each leg gives to whom; the base is the sum of both."""
+    def __init__(
+        self,
+        legs: Legs,
+        by_words: Mapping[Key, float],
+        by_meaning: Mapping[Key, float],
+        weights: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        """What each leg gives to whom, times its weight; the base is the sum of both."""
         self.candidates = legs.candidates()
+        words, meaning = weights
         self.base = {
-            key: base if (base := by_words.get(key, 0.0) + by_meaning.get(key, 0.0)) < 1.0 else 1.0
+            key: base
+            if (base := words * by_words.get(key, 0.0) + meaning * by_meaning.get(key, 0.0)) < 1.0
+            else 1.0
             for key in self.candidates
         }
-        self._legs, self._by_words, self._by_meaning = legs, by_words, by_meaning
+        self._legs, self._by_words, self._by_meaning, self._weights = legs, by_words, by_meaning, weights
+        self._scale = 1.0
         self._total = self.base
         self._lent: Mapping[Key, float] = {}
         self._added: Mapping[Key, tuple[tuple[str, float], ...]] = {}
@@ -111,14 +123,20 @@ class Mixed:
     def __iter__(self) -> Iterator[Fused]:
         words = {found.key: (rank, found.score) for rank, found in enumerate(self._legs.keyword, 1)}
         near = {found.key: rank for rank, found in enumerate(self._legs.semantic, 1)}
-        similarity, beyond = self._legs.similarity() if near else {}, len(near) + 1
+        similarity, beyond = self._legs.similarity if near else {}, len(near) + 1
+        by_words, by_meaning = self._weights
         for key in sorted(self._total, key=self._total.__getitem__, reverse=True):
-            by_words, by_meaning = self._by_words.get(key, 0.0), self._by_meaning.get(key, 0.0)
+            keyword = semantic = None
+            if key in words:
+                keyword = Opinion(*words[key], by_words * self._by_words.get(key, 0.0) * self._scale)
+            if key in similarity:
+                share = by_meaning * self._by_meaning.get(key, 0.0) * self._scale
+                semantic = Opinion(near.get(key, beyond), similarity[key], share)
             yield Fused(
                 self.candidates[key],
                 self.base[key],
-                Opinion(*words[key], by_words) if key in words else None,
-                Opinion(near.get(key, beyond), similarity[key], by_meaning) if key in similarity else None,
+                keyword,
+                semantic,
                 self._lent.get(key, 0.0),
                 self._added.get(key, ()),
             )
@@ -134,20 +152,20 @@ class Mixed:
     def lend(self, lent: Mapping[Key, float]) -> None:
         """What some are given by neighbours; all are scaled down together, should one exceed 1."""
         self._lent = lent
-        self._total = {key: base + lent.get(key, 0.0) for key, base in self.base.items()}
+        self._total = self.base | {key: self.base[key] + more for key, more in lent.items()}
         most = max(self._total.values())
         if most > 1.0:
-            scale = 1 / most
-            self._by_words, self._by_meaning, self.base, self._lent = (
-                {key: value * scale for key, value in each.items()}
-                for each in (self._by_words, self._by_meaning, self.base, lent)
-            )
-            self._total = {key: base + self._lent.get(key, 0.0) for key, base in self.base.items()}
+            self._scale = scale = 1 / most
+            self.base = {key: base * scale for key, base in self.base.items()}
+            self._lent = {key: more * scale for key, more in lent.items()}
+            self._total = self.base | {key: self.base[key] + more for key, more in self._lent.items()}
 
     def drop_nothing(self) -> None:
         """Leave out those who came to nothing and have none of the words."""
-        words = {found.key for found in self._legs.keyword}
-        self._total = {key: total for key, total in self._total.items() if total > 0 or key in words}
+        nothing = {key for key, total in self._total.items() if total <= 0}
+        nothing.difference_update([found.key for found in self._legs.keyword] if nothing else ())
+        if nothing:
+            self._total = {key: total for key, total in self._total.items() if key not in nothing}
 
 
 def rrf(
@@ -192,7 +210,7 @@ def share_of_semantic(legs: Legs) -> dict[Key, float]:
     width = max(high - min(scores), NARROWEST)
     return {
         key: share if (share := 1 - (high - score) / width) > 0.0 else 0.0
-        for key, score in legs.similarity().items()
+        for key, score in legs.similarity.items()
     }
 
 
@@ -203,12 +221,8 @@ def mix(legs: Legs, weights: Mapping[str, float]) -> Mixed:
     more words a question has, the more they can tell.
     """
     keyword, semantic = share_of_keyword(legs), share_of_semantic(legs)
-    by_words, by_meaning = _leaning(keyword, semantic, weights, legs.words)
-    return Mixed(
-        legs,
-        {key: by_words * share for key, share in keyword.items()},
-        {key: by_meaning * share for key, share in semantic.items()},
-    )
+    leaning = _leaning(keyword, semantic, weights, legs.words)
+    return Mixed(legs, keyword, semantic, leaning)
 
 
 def _leaning(
@@ -239,10 +253,10 @@ def by_rank(legs: Legs, weights: Mapping[str, float]) -> Mixed:
     best = (weights["keyword"] + weights["semantic"]) / (RRF_K + 1)
     keyword = rrf([[c.key for c in legs.keyword]], [weights["keyword"]])
     semantic = rrf([[c.key for c in legs.semantic]], [weights["semantic"]])
-    shares = (
+    by_words, by_meaning = (
         {key: score / best if best else 0.0 for key, score in leg.items()} for leg in (keyword, semantic)
     )
-    return Mixed(legs, *shares)
+    return Mixed(legs, by_words, by_meaning)
 
 
 def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> Mixed:
@@ -253,7 +267,7 @@ def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> Mixed:
     mixed = Mixed(
         legs,
         {found.key: weights["keyword"] * min(1.0, abs(found.score) / 10) for found in legs.keyword},
-        {key: weights["semantic"] * similarity for key, similarity in legs.similarity().items()},
+        {key: weights["semantic"] * similarity for key, similarity in legs.similarity.items()},
     )
     moment = to_micros(now)
     mixed.add(
@@ -275,7 +289,7 @@ def recency(created: int, now: int) -> float:
 
 def reranked(legs: Legs) -> Mixed:
     """What keywords found, in the order of similarity; what has no vector comes last."""
-    similarity = legs.similarity()
+    similarity = legs.similarity
     near = [found._replace(score=similarity[found.key]) for found in legs.keyword if found.key in similarity]
     near.sort(key=lambda found: -found.score)
     return Mixed(Legs(legs.keyword, near), {}, {found.key: min(1.0, max(0.0, found.score)) for found in near})

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.ranking.fuse import Fused
-from recollect.store.base import Key
-from recollect.types import Memory, Multiplier
+from recollect.store.base import Key, Loaded
+from recollect.types import Multiplier
 
 ASKING = 0.8
 COPY = 0.5
@@ -33,7 +33,7 @@ def spare(limit: int) -> int:
     return limit + 10
 
 
-def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Memory]) -> list[Reread]:
+def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]) -> list[Reread]:
     """The ranked candidates that can still be read, best first, with what their texts change.
 
     A turn of a conversation that asks is seldom the answer. Of notes that say nearly the same, the best one
@@ -75,7 +75,7 @@ def _key(pair: tuple[Fused, float]) -> Key:
     return pair[0].candidate.key
 
 
-def _without_questions(item: Fused, score: float, memory: Memory) -> Reread:
+def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
     share = asking(memory.content) if memory.speaker is not None else 0.0
     if not share:
         return Reread(item, score)
@@ -86,7 +86,7 @@ def _without_questions(item: Fused, score: float, memory: Memory) -> Reread:
 class _Text:
     """A text that others are compared with; what it is compared by is found when it is needed."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Loaded) -> None:
         self.memory = memory
         self.words = frozenset(memory.content.lower().split())
         self.size = len(self.words)

@@ -77,6 +77,8 @@ class Rules:
 
     def factor_values(self, item: Fused) -> tuple[Multiplier, ...]:
         """What was asked to be reordered by, each within 0..1."""
+        if not self.factors:
+            return ()
         values = {
             "similarity": item.base + item.lent,
             "importance": item.candidate.importance,

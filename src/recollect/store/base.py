@@ -159,14 +159,23 @@ class Found:
     similarity: Mapping[Key, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A winner, with the facts that every hit carries."""
+class Complete(NamedTuple):
+    """A memory with the facts that every hit carries."""
 
     memory: Memory
     session: Session | None
     successor: Successor | None
     related_count: int
+
+
+class Loaded(NamedTuple):
+    """A winner: what a second look reads of it, and the rest for when it is returned."""
+
+    id: str
+    content: str
+    language: str
+    speaker: str | None
+    complete: Callable[[], Complete]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from recollect.frozen import maker
-from recollect.store.base import Candidate, Generation, Loaded, NamespaceFacts
+from recollect.store.base import Candidate, Complete, Generation, Loaded, NamespaceFacts
 from recollect.times import from_micros, from_micros_or_none
 from recollect.types import Memory, Scope, Session, Successor, Tuned
 
@@ -132,6 +133,10 @@ def strings(column: str | Sequence[str]) -> tuple[str, ...]:
 
 def loaded(row: Row) -> Loaded:
     """A winner from the columns of `load`."""
+    return Loaded(row[2], row[3], row[14], row[18], partial(_complete, row))
+
+
+def _complete(row: Row) -> Complete:
     found = memory(row)
     started_at, ended_at, agent, summary, z_id, z_content, z_created, related = row[MEMORY_COLUMNS:]
     session = successor = None
@@ -146,7 +151,7 @@ def loaded(row: Row) -> Loaded:
         )
     if z_id is not None:
         successor = Successor(z_id, z_content[:200], from_micros(z_created))
-    return Loaded(found, session, successor, related)
+    return Complete(found, session, successor, related)
 
 
 def session(row: Row) -> Session:
