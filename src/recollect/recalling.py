@@ -10,7 +10,6 @@ from typing import Any
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
-from recollect.frozen import maker
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Marker
 from recollect.query.languages import detect
@@ -44,8 +43,6 @@ LONGEST_QUESTION = 2_000
 """How many characters of a query a time is looked for in."""
 DEPTH = 100
 """How many candidates each leg brings, at least."""
-
-_why, _made_hit = maker(Why), maker(Hit)
 
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
@@ -318,7 +315,7 @@ def _hit(
     marker: Marker,
 ) -> Hit:
     memory, item = complete.memory, found.item
-    why = _why(
+    why = Why(
         mode=question.mode,
         fusion=rules.fusion,
         keyword=Leg(*item.keyword) if item.keyword else None,
@@ -331,7 +328,7 @@ def _hit(
         timeframe=question.timeframe,
         notes=(*question.notes, *question.remarks),
     )
-    return _made_hit(
+    return Hit(
         memory=memory,
         score=found.score,
         match=match_type(item),

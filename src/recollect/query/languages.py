@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -103,7 +103,6 @@ _SCRIPTS = (
     (0xAC00, 0xD7AF, "ko"),
     (0x20000, 0x3FFFF, "zh"),
 )
-_NOT_LATIN = re.compile("[\u0370-\u1fff\u3040-\ud7af\U00020000-\U0003ffff]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LOOKED_AT = 600
 
@@ -135,10 +134,16 @@ def detect(text: str) -> str:
     """
     sample = text[:_LOOKED_AT]
     if not sample.isascii():
-        foreign = _NOT_LATIN.findall(sample)
+        foreign = _not_latin().findall(sample)
         if len(foreign) * 3 > sum(map(len, _LETTERS.findall(sample))):
             return _by_script(foreign)
     return _by_small_words(sample)
+
+
+@cache
+def _not_latin() -> re.Pattern[str]:
+    """Compiled when it is first needed: it takes milliseconds, and a search should start without."""
+    return re.compile("[\u0370-\u1fff\u3040-\ud7af\U00020000-\U0003ffff]")
 
 
 def _by_script(characters: list[str]) -> str:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -35,8 +35,6 @@ _LETTER = rf"[\w{_MARKS}{_UNSPACED}]"
 _CHUNK = re.compile(
     rf"{_LETTER}+(?:(?:::|[-._/@:+&'’\\]){_LETTER}+)*(?:(?:\+\+|\#)(?!\w))?|[{_SYMBOLS}]"
 )  # fmt: skip
-_RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(rf"(?:(?!_)[\w{_MARKS}])+")
 # Inside a part: FOOBar -> FOO Bar, fooBar -> foo Bar, sha256 -> sha 256 (three letters at least).
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z]{3})(?=[0-9])")
@@ -160,11 +158,11 @@ def _compound_terms(chunk: str, language: str) -> Iterator[tuple[str, int, int]]
         yield _APOSTROPHE.sub("", fold(chunk)), 0, len(chunk)
         return
     chunk = _CLITIC.sub("", chunk)
-    if not _HAS_UNSPACED.search(chunk):
+    if chunk.isascii() or not _unspaced().search(chunk):
         yield from _identifier_terms(chunk, 0, language)
         return
-    for run in _RUN.finditer(chunk):
-        if _HAS_UNSPACED.match(run.group()):
+    for run in _runs().finditer(chunk):
+        if _unspaced().match(run.group()):
             yield from _pair_terms(run.group(), run.start())
         else:
             yield from _identifier_terms(run.group(), run.start(), language)
@@ -273,4 +271,15 @@ def _phrase(quoted: str, languages: Sequence[str]) -> Phrase:
 
 
 def _is_unspaced(term: str) -> bool:
-    return len(term) == 1 and _HAS_UNSPACED.match(term) is not None
+    return len(term) == 1 and not term.isascii() and _unspaced().match(term) is not None
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Compiled when it is first needed: it takes milliseconds, and a search should start without."""
+    return re.compile(f"[{_UNSPACED}]")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")

@@ -16,7 +16,6 @@ from recollect.types import Memory, Scope, Session, Successor, Tuned
 Row = Sequence[Any]
 MEMORY_COLUMNS = 30
 _memory = maker(Memory)
-_session = maker(Session)
 
 
 def scope_parameters(scope: Scope) -> dict[str, Any]:
@@ -141,7 +140,7 @@ def _complete(row: Row) -> Complete:
     started_at, ended_at, agent, summary, z_id, z_content, z_created, related = row[MEMORY_COLUMNS:]
     session = successor = None
     if found.session is not None:
-        session = _session(
+        session = Session(
             found.session,
             found.namespace,
             from_micros(started_at),
