@@ -11,7 +11,7 @@ from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
-from recollect.query.highlight import Marker
+from recollect.query.highlight import highlights
 from recollect.query.languages import detect
 from recollect.query.speakers import meant
 from recollect.query.strategy import choose_mode
@@ -107,9 +107,8 @@ def recall(
         question.notes.append(f"nothing was found with {options.min_confidence} confidence")
     keys = [each.item.candidate.key for each in best]
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
-    marker = Marker(question.keywords)
     hits = [
-        _hit(each, loaded[key].complete(), around.get(key, ()), question, rules, marker)
+        _hit(each, loaded[key].complete(), around.get(key, ()), question, rules)
         for key, each in zip(keys, best, strict=True)
     ]
     return Recall(
@@ -312,7 +311,6 @@ def _hit(
     around: tuple[Memory, ...],
     question: Question,
     rules: Rules,
-    marker: Marker,
 ) -> Hit:
     memory, item = complete.memory, found.item
     why = Why(
@@ -332,7 +330,7 @@ def _hit(
         memory=memory,
         score=found.score,
         match=match_type(item),
-        highlights=marker.highlights(memory.content, memory.language),
+        highlights=highlights(memory.content, question.keywords, memory.language),
         why=why,
         source_session=complete.session,
         superseded_by=complete.successor,

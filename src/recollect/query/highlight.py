@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from recollect.query.terms import KeywordQuery, Spans
+from recollect.query.terms import KeywordQuery, places
 
 WIDTH = 200
 _LOOKED_AT = 5_000
@@ -20,25 +20,7 @@ def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2)
     >>> highlights("Logins use <b>JWT</b> tokens", parse_query("login token"), "en")
     ('<mark>Logins</mark> use &lt;b&gt;JWT&lt;/b&gt; <mark>tokens</mark>',)
     """
-    return Marker(query).highlights(text, language, count=count)
-
-
-class Marker:
-    """Marks the words of one question in texts; it remembers which words it has seen."""
-
-    def __init__(self, query: KeywordQuery) -> None:
-        self._query = query
-        self._spans: dict[str, Spans] = {}
-
-    def highlights(self, text: str, language: str, *, count: int = 2) -> tuple[str, ...]:
-        """As the function of this name gives them."""
-        spans = self._spans.get(language)
-        if spans is None:
-            spans = self._spans[language] = Spans(self._query, language)
-        return _snippets(text, _joined(sorted(set(spans.within(text[:_LOOKED_AT])))), count)
-
-
-def _snippets(text: str, spans: list[tuple[int, int]], count: int) -> tuple[str, ...]:
+    spans = _joined(sorted(set(places(text[:_LOOKED_AT], language, query))))
     snippets: list[tuple[int, str]] = []
     while spans and len(snippets) < count:
         start, end = _best_window(spans)

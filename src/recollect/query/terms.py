@@ -114,27 +114,15 @@ def analyse(text: str, language: str = "en") -> Iterator[Term]:
             yield Term(term, offset + start, offset + end)
 
 
-class Spans(dict[str, list[tuple[int, int]]]):
-    """Where in a word of a text, with all that is glued to it, the terms of a query stand; by that word."""
-
-    def __init__(self, query: KeywordQuery, language: str) -> None:
-        self._terms, self._prefixes, self._language = query.terms, query.prefixes, language
-
-    def __missing__(self, chunk: str) -> list[tuple[int, int]]:
-        self[chunk] = found = [
-            (start, end)
-            for term, start, end in _chunk_terms(chunk, self._language)
-            if term in self._terms or (self._prefixes and term.startswith(self._prefixes))
-        ]
-        return found
-
-    def within(self, text: str) -> list[tuple[int, int]]:
-        """Where in a text they stand."""
-        return [
-            (chunk.start() + start, chunk.start() + end)
-            for chunk in _CHUNK.finditer(text)
-            for start, end in self[chunk[0]]
-        ]
+def places(text: str, language: str, query: KeywordQuery) -> list[tuple[int, int]]:
+    """Where in a text the terms of a query stand."""
+    terms, prefixes = query.terms, query.prefixes
+    return [
+        (chunk.start() + start, chunk.start() + end)
+        for chunk in _CHUNK.finditer(text)
+        for term, start, end in _chunk_terms(chunk[0], language)
+        if term in terms or (prefixes and term.startswith(prefixes))
+    ]
 
 
 def terms_of(text: str, language: str = "en") -> list[str]:
