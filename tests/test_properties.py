@@ -26,6 +26,7 @@ from recollect.ranking import fuse
 from recollect.ranking.fuse import Legs, rrf
 from recollect.ranking.score import Rules, score
 from recollect.store.base import Candidate
+from recollect.times import to_micros
 from recollect.types import FUSIONS, MODES, SECTORS, Fusion, Mode, Sector
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -310,7 +311,7 @@ def legs(draw: st.DrawFn) -> Legs:
             position=draw(st.integers(0, 5)),
             tokens=draw(st.integers(0, 1000)),
             speaker=draw(st.sampled_from([None, "Ann", "Bob"])),
-            created_at=NOW - timedelta(days=draw(st.integers(-400, 40_000))),
+            created=to_micros(NOW - timedelta(days=draw(st.integers(-400, 40_000)))),
             salience=draw(st.floats(0, 1)),
             sector=draw(st.sampled_from(SECTORS)),
             importance=draw(st.floats(0, 1)),
@@ -327,7 +328,7 @@ WEIGHTS = st.floats(0, 1000)
 
 
 def _candidate(key: int, score: float) -> Candidate:
-    return Candidate(key, score, None, None, None, 10, NOW, 0.5, "semantic", 0.5, False)
+    return Candidate(key, score, None, None, None, 10, to_micros(NOW), 0.5, "semantic", 0.5, False)
 
 
 @given(legs(), WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS)

@@ -11,6 +11,7 @@ from recollect.ranking.fuse import WEIGHTED_WEIGHTS, Legs, rrf, weighted
 from recollect.ranking.score import Rules
 from recollect.ranking.score import score as score_of
 from recollect.store.base import Candidate
+from recollect.times import to_micros
 from recollect.types import Sector
 
 from .conftest import NOON, Clock, OpenMemories
@@ -166,7 +167,7 @@ class TestAcceptance:
             cosine: float = 0.8,
             bm25: float = 6.0,
         ) -> float:
-            created = NOON - timedelta(days=days)
+            created = to_micros(NOON - timedelta(days=days))
             found = Candidate(1, bm25, None, None, None, 10, created, 0.5, sector, 0.5, superseded)
             legs = Legs([found], [found._replace(score=cosine)])
             (fused,) = weighted(legs, WEIGHTED_WEIGHTS, NOON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -19,10 +19,10 @@ from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
 from recollect.ranking import confidence, fuse
 from recollect.ranking.context import lend
-from recollect.ranking.fuse import Fused, Legs, Opinion
+from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, match_type, score
-from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
+from recollect.store.base import Candidate, Complete, Key, Loaded, NamespaceFacts, Nearness, Store, Words
 from recollect.types import (
     CONFIDENCES,
     Confidence,
@@ -94,7 +94,7 @@ def recall(
     legs = ask(store, meaning, scope, question, options, facts)
     speakers = meant(question.searched, legs.speakers())
     rules = Rules(options.fusion, scope.now, question.timeframe, options.factors, speakers)
-    fused = fuse_legs(legs, question, options, scope.now)
+    fused: Mixed | list[Fused] = fuse_legs(legs, question, options, scope.now)
     if not fused and query.strip():
         fused = _last_resort(store, scope, question, options)
     ranked = score(fused, rules, spare(options.limit) if rules.rereads else options.limit)
@@ -108,7 +108,7 @@ def recall(
     keys = [each.item.candidate.key for each in best]
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
     hits = [
-        _hit(each, loaded[key], around.get(key, ()), question, rules)
+        _hit(each, loaded[key].complete(), around.get(key, ()), question, rules)
         for key, each in zip(keys, best, strict=True)
     ]
     return Recall(
@@ -126,7 +126,7 @@ def recall(
 def _likelihood(
     found: Sequence[Reread],
     loaded: Mapping[Key, Loaded],
-    fused: Sequence[Fused],
+    fused: Sized,
     legs: Legs,
     question: Question,
     rules: Rules,
@@ -138,7 +138,7 @@ def _likelihood(
         return 1.0
     best = found[0].item
     signs = confidence.Signs(
-        confidence.covered(question.keywords, loaded[best.candidate.key].memory),
+        confidence.covered(question.keywords, loaded[best.candidate.key]),
         confidence.ahead([each.score for each in found], len(fused)) if rules.rereads else None,
         question.likeness(best.semantic, len(legs.semantic)),
     )
@@ -148,7 +148,7 @@ def _likelihood(
 def _final(ranked: Sequence[tuple[Fused, float]], loaded: Mapping[Key, Loaded], rules: Rules) -> list[Reread]:
     """Those that are still there: another process may have forgotten one meanwhile."""
     if rules.rereads:
-        return reread(ranked, {key: each.memory for key, each in loaded.items()})
+        return reread(ranked, loaded)
     return [Reread(item, final) for item, final in ranked if item.candidate.key in loaded]
 
 
@@ -168,15 +168,18 @@ def understand(
     )
     expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
     terms = [checks.query(term) for term in expansion]
+    detected = detect(searched)
     keywords = parse_query(
-        searched, languages=sorted(languages, key=lambda code: code != "en"), expansion=terms
+        searched,
+        languages=sorted(languages, key=lambda code: code != "en"),
+        expansion=terms,
+        language=detected,
     )
-    return Question(query, searched, mode, keywords, timeframe, _language(searched, languages))
+    return Question(query, searched, mode, keywords, timeframe, _language(detected, languages))
 
 
-def _language(query: str, languages: Sequence[str]) -> str:
+def _language(detected: str, languages: Sequence[str]) -> str:
     """A query is often too short to tell; then it is taken for one of the memories' languages."""
-    detected = detect(query)
     return languages[0] if detected == "en" and languages and "en" not in languages else detected
 
 
@@ -203,8 +206,8 @@ def ask(
             question.mode = "keyword"
     words, nearness = _legs(vector, question, options)
     found = store.search([scope, *_inside_the_time(scope, question.timeframe)], words, nearness)
-    keyword = _best_of(each.by_words for each in found)
-    semantic = _similar_enough(_best_of(each.by_meaning for each in found), options)
+    keyword = _best_of([each.by_words for each in found])
+    semantic = _similar_enough(_best_of([each.by_meaning for each in found]), options)
     if semantic and not keyword and question.keywords and question.mode != "semantic":
         question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
     similarity = {key: score for each in found for key, score in each.similarity.items()}
@@ -260,7 +263,9 @@ def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
     return [] if since and until and since >= until else [replace(scope, since=since, until=until)]
 
 
-def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
+def _best_of(lists: Sequence[list[Candidate]]) -> list[Candidate]:
+    if len(lists) == 1:
+        return lists[0]
     by_key: dict[Key, Candidate] = {}
     for candidates in lists:
         for candidate in candidates:
@@ -268,7 +273,7 @@ def _best_of(lists: Iterable[list[Candidate]]) -> list[Candidate]:
     return sorted(by_key.values(), key=lambda candidate: -candidate.score)
 
 
-def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -> list[Fused]:
+def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -> Mixed:
     """Several lists into one, as asked; by default neighbours lend each other relevance."""
     fusion = options.fusion
     if fusion == "rrf":
@@ -279,8 +284,10 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
         return fuse.reranked(legs)
     if fusion == "fallback":
         return fuse.first_answer(legs)
-    mixed = lend(fuse.mix(legs, checks.weights(options.weights, question.weights)))
-    return [item for item in mixed if item.keyword or item.base + item.lent > 0]
+    mixed = fuse.mix(legs, checks.weights(options.weights, question.weights))
+    lend(mixed)
+    mixed.drop_nothing()
+    return mixed
 
 
 def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Fused]:
@@ -298,8 +305,14 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
     return [Fused(candidate, 0.1) for candidate in found]
 
 
-def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Question, rules: Rules) -> Hit:
-    memory, item = loaded.memory, found.item
+def _hit(
+    found: Reread,
+    complete: Complete,
+    around: tuple[Memory, ...],
+    question: Question,
+    rules: Rules,
+) -> Hit:
+    memory, item = complete.memory, found.item
     why = Why(
         mode=question.mode,
         fusion=rules.fusion,
@@ -309,7 +322,7 @@ def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Qu
         lent=item.lent,
         multipliers=(*rules.explained(item.candidate), *found.multipliers),
         factors=rules.factor_values(item),
-        added=tuple(Multiplier(name, value) for name, value in item.added),
+        added=tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
         timeframe=question.timeframe,
         notes=(*question.notes, *question.remarks),
     )
@@ -319,9 +332,9 @@ def _hit(found: Reread, loaded: Loaded, around: tuple[Memory, ...], question: Qu
         match=match_type(item),
         highlights=highlights(memory.content, question.keywords, memory.language),
         why=why,
-        source_session=loaded.session,
-        superseded_by=loaded.successor,
-        related_count=loaded.related_count,
+        source_session=complete.session,
+        superseded_by=complete.successor,
+        related_count=complete.related_count,
         neighbours=around,
     )
 

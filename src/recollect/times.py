@@ -43,7 +43,7 @@ def to_micros(value: datetime) -> int:
 
 def from_micros(value: int) -> datetime:
     """The inverse of `to_micros`."""
-    return EPOCH + timedelta(microseconds=value)
+    return EPOCH + value * _MICROSECOND
 
 
 def micros_or_none(value: datetime | None) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from recollect.query.terms import KeywordQuery, analyse
+from recollect.query.terms import KeywordQuery, places
 
 WIDTH = 200
 _LOOKED_AT = 5_000
@@ -20,24 +20,14 @@ def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2)
     >>> highlights("Logins use <b>JWT</b> tokens", parse_query("login token"), "en")
     ('<mark>Logins</mark> use &lt;b&gt;JWT&lt;/b&gt; <mark>tokens</mark>',)
     """
-    spans = _matched(text[:_LOOKED_AT], query, language)
+    spans = _joined(sorted(set(places(text[:_LOOKED_AT], language, query))))
     snippets: list[tuple[int, str]] = []
     while spans and len(snippets) < count:
         start, end = _best_window(spans)
         inside = [span for span in spans if start <= span[0] and span[1] <= end]
         snippets.append((start, _render(text, inside)))
-        spans = [span for span in spans if span not in inside]
+        spans = [span for span in spans if span not in inside] if len(inside) < len(spans) else []
     return tuple(snippet for _, snippet in sorted(snippets))
-
-
-def _matched(text: str, query: KeywordQuery, language: str) -> list[tuple[int, int]]:
-    terms, prefixes = query.terms, query.prefixes
-    spans = [
-        (term.start, term.end)
-        for term in analyse(text, language)
-        if term.text in terms or (prefixes and term.text.startswith(prefixes))
-    ]
-    return _joined(sorted(set(spans)))
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

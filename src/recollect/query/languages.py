@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -79,6 +79,11 @@ _STOP_WORDS = {
 
 STOP_WORDS = {code: frozenset(words.split()) for code, words in _STOP_WORDS.items()}
 _LATIN_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl", "sv")
+_VOTES = {
+    word: tuple(language for language in _LATIN_VOTERS if word in STOP_WORDS[language])
+    for language in _LATIN_VOTERS
+    for word in STOP_WORDS[language]
+}
 
 _SCRIPTS = (
     (0x0370, 0x03FF, "el"),
@@ -98,7 +103,6 @@ _SCRIPTS = (
     (0xAC00, 0xD7AF, "ko"),
     (0x20000, 0x3FFFF, "zh"),
 )
-_NOT_LATIN = re.compile("[\u0370-\u1fff\u3040-\ud7af\U00020000-\U0003ffff]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LOOKED_AT = 600
 
@@ -130,10 +134,16 @@ def detect(text: str) -> str:
     """
     sample = text[:_LOOKED_AT]
     if not sample.isascii():
-        foreign = _NOT_LATIN.findall(sample)
+        foreign = _not_latin().findall(sample)
         if len(foreign) * 3 > sum(map(len, _LETTERS.findall(sample))):
             return _by_script(foreign)
     return _by_small_words(sample)
+
+
+@cache
+def _not_latin() -> re.Pattern[str]:
+    """Compiled when it is first needed: it takes milliseconds, and a search should start without."""
+    return re.compile("[\u0370-\u1fff\u3040-\ud7af\U00020000-\U0003ffff]")
 
 
 def _by_script(characters: list[str]) -> str:
@@ -149,8 +159,10 @@ def _by_script(characters: list[str]) -> str:
 
 
 def _by_small_words(sample: str) -> str:
-    words = _LETTERS.findall(sample.lower())
-    votes = {language: sum(word in STOP_WORDS[language] for word in words) for language in _LATIN_VOTERS}
+    votes = dict.fromkeys(_LATIN_VOTERS, 0)
+    for word in _LETTERS.findall(sample.lower()):
+        for language in _VOTES.get(word, ()):
+            votes[language] += 1
     best = max(_LATIN_VOTERS, key=lambda language: votes[language])
     return best if votes[best] >= 2 and votes[best] > votes["en"] else "en"
 
@@ -162,6 +174,11 @@ def is_latin(language: str) -> bool:
 
 def stop_words(languages: Iterable[str]) -> frozenset[str]:
     """The words, in any of these languages, that say nothing by themselves."""
+    return _stop_words(tuple(languages))
+
+
+@lru_cache(maxsize=1_000)
+def _stop_words(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset().union(*(STOP_WORDS.get(language, frozenset()) for language in languages))
 
 

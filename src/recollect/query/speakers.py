@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from recollect.query.languages import detect, stop_words
 from recollect.query.terms import terms_of
@@ -54,6 +55,7 @@ def meant(question: str, speakers: Iterable[str]) -> frozenset[str]:
     return found if found != everyone else frozenset()
 
 
+@lru_cache(maxsize=1_000)
 def _names(speaker: str) -> frozenset[str]:
     return frozenset(name for name in terms_of(speaker, "none") if len(name) > 1) - ROLES
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -35,8 +35,6 @@ _LETTER = rf"[\w{_MARKS}{_UNSPACED}]"
 _CHUNK = re.compile(
     rf"{_LETTER}+(?:(?:::|[-._/@:+&'’\\]){_LETTER}+)*(?:(?:\+\+|\#)(?!\w))?|[{_SYMBOLS}]"
 )  # fmt: skip
-_RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(rf"(?:(?!_)[\w{_MARKS}])+")
 # Inside a part: FOOBar -> FOO Bar, fooBar -> foo Bar, sha256 -> sha 256 (three letters at least).
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z]{3})(?=[0-9])")
@@ -70,7 +68,7 @@ class Phrase:
     alternatives: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeywordQuery:
     """What to look for: any of the words; a text with all of the phrases goes first, where there is one."""
 
@@ -80,13 +78,13 @@ class KeywordQuery:
     def __bool__(self) -> bool:
         return bool(self.words or self.phrases)
 
-    @property
+    @cached_property
     def terms(self) -> frozenset[str]:
         """Every term that is looked for, for marking them in a text."""
         of_phrases = (term for phrase in self.phrases for terms in phrase.alternatives for term in terms)
         return frozenset(term for word in self.words for term in word.terms).union(of_phrases)
 
-    @property
+    @cached_property
     def prefixes(self) -> tuple[str, ...]:
         """The beginnings that count as a match."""
         return tuple(term for word in self.words if word.prefix for term in word.terms)
@@ -116,6 +114,17 @@ def analyse(text: str, language: str = "en") -> Iterator[Term]:
             yield Term(term, offset + start, offset + end)
 
 
+def places(text: str, language: str, query: KeywordQuery) -> list[tuple[int, int]]:
+    """Where in a text the terms of a query stand."""
+    terms, prefixes = query.terms, query.prefixes
+    return [
+        (chunk.start() + start, chunk.start() + end)
+        for chunk in _CHUNK.finditer(text)
+        for term, start, end in _chunk_terms(chunk[0], language)
+        if term in terms or (prefixes and term.startswith(prefixes))
+    ]
+
+
 def terms_of(text: str, language: str = "en") -> list[str]:
     """The terms of a text, in order.
 
@@ -137,11 +146,11 @@ def _compound_terms(chunk: str, language: str) -> Iterator[tuple[str, int, int]]
         yield _APOSTROPHE.sub("", fold(chunk)), 0, len(chunk)
         return
     chunk = _CLITIC.sub("", chunk)
-    if not _HAS_UNSPACED.search(chunk):
+    if chunk.isascii() or not _unspaced().search(chunk):
         yield from _identifier_terms(chunk, 0, language)
         return
-    for run in _RUN.finditer(chunk):
-        if _HAS_UNSPACED.match(run.group()):
+    for run in _runs().finditer(chunk):
+        if _unspaced().match(run.group()):
             yield from _pair_terms(run.group(), run.start())
         else:
             yield from _identifier_terms(run.group(), run.start(), language)
@@ -197,11 +206,13 @@ def parse_query(
     languages: Sequence[str] = ("en",),
     expansion: Iterable[str] = (),
     prefix: bool = True,
+    language: str | None = None,
 ) -> KeywordQuery:
     """What to look for, from a question in plain words.
 
     Stop words are dropped unless nothing else is left; "quoted words" become a phrase; the words of a short
-    query also match longer words that begin with them. `languages` are those the memories are stemmed in.
+    query also match longer words that begin with them. `languages` are those the memories are stemmed in,
+    `language` is that of the query, where it is known.
 
     >>> parse_query("what about the migrations?").words
     (Word(terms=('migrat',), prefix=True),)
@@ -211,7 +222,7 @@ def parse_query(
     languages = tuple(dict.fromkeys(languages)) or ("en",)
     found = (chunk.group() for text in (query, *expansion) for chunk in _CHUNK.finditer(text))
     chunks = list(islice(found, MOST_WORDS))
-    stops = stop_words([detect(query) if len(languages) > 1 else languages[0]])
+    stops = stop_words([language or detect(query) if len(languages) > 1 else languages[0]])
     telling = [chunk for chunk in chunks if _APOSTROPHE.sub("", fold(chunk)) not in stops]
     words = dict.fromkeys(word for chunk in telling or chunks for word in _query_words(chunk, languages))
     if prefix and len(words) <= SHORT_QUERY:
@@ -224,17 +235,19 @@ def _may_begin_a_word(word: Word) -> bool:
     return all(len(term) >= _SHORTEST_PREFIX and term.isalpha() for term in word.terms)
 
 
-def _query_words(chunk: str, languages: Sequence[str]) -> Iterator[Word]:
+@lru_cache(maxsize=10_000)
+def _query_words(chunk: str, languages: tuple[str, ...]) -> tuple[Word, ...]:
     """One word for each term of a chunk, with its stems in the other languages as alternatives."""
     analysed = [[term for term, _, _ in _chunk_terms(chunk, language)] for language in languages]
     stops = stop_words(languages)
-    previous = ""
+    words, previous = [], ""
     for terms in zip(*analysed, strict=True):
         alone = _is_unspaced(terms[0])
         if not (alone and previous[1:] == terms[0]):
             others = (term for term in terms[1:] if term not in stops)
-            yield Word(tuple(dict.fromkeys([terms[0], *others])), prefix=alone)
+            words.append(Word(tuple(dict.fromkeys([terms[0], *others])), prefix=alone))
         previous = terms[0]
+    return tuple(words)
 
 
 def _phrase(quoted: str, languages: Sequence[str]) -> Phrase:
@@ -246,4 +259,15 @@ def _phrase(quoted: str, languages: Sequence[str]) -> Phrase:
 
 
 def _is_unspaced(term: str) -> bool:
-    return len(term) == 1 and _HAS_UNSPACED.match(term) is not None
+    return len(term) == 1 and not term.isascii() and _unspaced().match(term) is not None
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Compiled when it is first needed: it takes milliseconds, and a search should start without."""
+    return re.compile(f"[{_UNSPACED}]")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")

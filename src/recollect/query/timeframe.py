@@ -28,7 +28,7 @@ from datetime import UTC, datetime
 
 from recollect.errors import InvalidInput
 from recollect.query.calendar import Clock, Span
-from recollect.query.timegrammar import Reader
+from recollect.query.timegrammar import Reader, may_name_a_time
 from recollect.query.timenames import iso_moment
 from recollect.query.timewords import GOES_ON, same_marks, tokens_of, word_set
 
@@ -105,6 +105,8 @@ def find_timeframe(question: str, now: datetime) -> Timeframe | None:
     >>> find_timeframe("who may march in the parade?", noon) is None
     True
     """
+    if not may_name_a_time(question):
+        return None
     reader = Reader(question, now, whole=False)
     found = list(_readings(question, reader))
     if not found:

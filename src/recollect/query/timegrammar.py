@@ -7,6 +7,7 @@ doubt.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from recollect.query.calendar import (
@@ -33,6 +34,8 @@ _QUARTERS = word_set("q1 q2 q3 q4")
 _NAMES = MONTHS.keys() | WEEKDAYS.keys() | _QUARTERS
 _LISTING = word_set("and or & ,")
 _HARD_TO_COUNT = word_set("or half than over under – -")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\b[0-9]")
 _VAGUE = {"couple": (2, 2, 3), "few": (5, 2, 5), "several": (7, 3, 7)}
 """How many units "the last few" reaches back, and between which two "a few ago" lies."""
 
@@ -42,6 +45,9 @@ class Reader(Named):
 
     def read(self, i: int) -> Reading | None:
         """The time phrase that begins with token i; None when none does."""
+        word = self.word(i)
+        if word not in _BEGINNINGS and not "0" <= word[:1] <= "9":
+            return None
         try:
             found = self._range(i) or self._open(i) or self._stretch(i)
         except (OverflowError, ValueError):  # outside the years 1 to 9999, or a day that does not exist
@@ -288,3 +294,9 @@ _RULES: dict[str, Callable[[Reader, int], Reading | None]] = {
     **dict.fromkeys(THIRDS, Reader.third),
     "earlier": Reader._so_far,
 }
+_BEGINNINGS = _RULES.keys() | _OPENERS.keys() | {"between", "from", "up", "prior"}
+
+
+def may_name_a_time(text: str) -> bool:
+    """Whether any word of a text could begin a time phrase; few texts need a closer look."""
+    return not _BEGINNINGS.isdisjoint(_WORD.findall(text.lower())) or _NUMBER.search(text) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from recollect.query.calendar import NUMBERS, UNITS, Clock, Span, Weekly, Yearly
@@ -65,7 +66,7 @@ def same_marks(text: str) -> str:
 def tokens_of(text: str) -> list[Token]:
     """The words and marks of a text."""
     return [
-        Token(found.group().lower(), found.start(), found.end(), found.group()[0].isupper())
+        Token(found[0].lower(), *found.span(), found[0][0].isupper())
         for found in _TOKEN.finditer(same_marks(text))
     ]
 
@@ -79,9 +80,18 @@ class Words:
         self.tokens = tokens_of(text)
         self.is_backwards = False
         self._joined_at = -1
-        words = set() if whole else {token.word for token in self.tokens}
-        self.tells_of_future = not words.isdisjoint(_FUTURE_SIGNS)
-        self.tells_of_past = not words.isdisjoint(_PAST_SIGNS) or any(map(_is_past_tense, words))
+
+    @cached_property
+    def tells_of_future(self) -> bool:
+        """Whether a question looks ahead."""
+        return not self.whole and any(token.word in _FUTURE_SIGNS for token in self.tokens)
+
+    @cached_property
+    def tells_of_past(self) -> bool:
+        """Whether a question looks back."""
+        return not self.whole and any(
+            token.word in _PAST_SIGNS or _is_past_tense(token.word) for token in self.tokens
+        )
 
     def word(self, i: int) -> str:
         """Token i in lower case; "" outside the text."""

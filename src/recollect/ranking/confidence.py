@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.query.terms import KeywordQuery, terms_of
-from recollect.types import Confidence, Memory
+from recollect.store.base import Loaded
+from recollect.types import Confidence
 
 COMPARED = 5
 """The best is compared with the hit in this place."""
@@ -73,7 +74,7 @@ def level(likelihood: float) -> Confidence:
     return "strong" if likelihood >= STRONG else "weak" if likelihood >= WEAK else "none"
 
 
-def covered(query: KeywordQuery, memory: Memory) -> float | None:
+def covered(query: KeywordQuery, memory: Loaded) -> float | None:
     """The share of the question's words that a memory has; None for a question without words."""
     if not query.words:
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
-from recollect.ranking.fuse import Fused
+from recollect.ranking.fuse import Mixed
 from recollect.store.base import Key
 
 LENT = (0.35, 0.17)
@@ -12,34 +12,52 @@ LENT = (0.35, 0.17)
 SHORT = 60
 """So many tokens are too few to stand alone: what is longer borrows less, in proportion."""
 
+Place = tuple[Key | None, int | None]
+"""A session, and where in it."""
 
-def lend(fused: Sequence[Fused], lent: Sequence[float] = LENT) -> list[Fused]:
-    """Every candidate with what its neighbours lend it; all scaled down together, should one exceed 1.
+
+def lend(mixed: Mixed, lent: Sequence[float] = LENT) -> None:
+    """Give every candidate what its neighbours lend it.
 
     Only what stands out has anything to lend: otherwise the middle of a long session would always win.
     """
-    places: dict[tuple[Key | None, int | None], float] = {
-        (item.candidate.session, item.candidate.position): item.base
-        for item in fused
-        if item.candidate.session is not None
+    base = mixed.base
+    places: dict[Place, float] = {
+        (found.session, found.position): base[key]
+        for key, found in mixed.candidates.items()
+        if found.session is not None
     }
     if len(places) < 2:
-        return list(fused)
+        return
     mean = sum(places.values()) / len(places)
     surplus = {place: base - mean for place, base in places.items() if base > mean}
     steps = [(step, share) for far, share in enumerate(lent, 1) for step in (-far, far)]
-    borrowed = [_borrowed(item, surplus, steps) for item in fused]
-    scale = 1 / max(1.0, *(item.base + extra for item, extra in zip(fused, borrowed, strict=True)))
-    return [item.scaled(scale, extra) for item, extra in zip(fused, borrowed, strict=True)]
+    borrowers = _borrowers(surplus, places, [step for step, _ in steps])
+    mixed.lend(
+        {
+            key: _borrowed(place, surplus, steps) * min(1.0, SHORT / max(1, found.tokens))
+            for key, found in mixed.candidates.items()
+            if (place := (found.session, found.position)) in borrowers
+        }
+        if borrowers
+        else {}
+    )
 
 
-def _borrowed(
-    item: Fused, surplus: dict[tuple[Key | None, int | None], float], steps: Sequence[tuple[int, float]]
-) -> float:
-    session, position = item.candidate.session, item.candidate.position
-    if session is None or position is None:
-        return 0.0
+def _borrowers(lenders: Iterable[Place], places: Container[Place], steps: Sequence[int]) -> set[Place]:
+    """Who stands near enough to someone with something to lend."""
+    return {
+        place
+        for session, position in lenders
+        if position is not None
+        for step in steps
+        if (place := (session, position + step)) in places
+    }
+
+
+def _borrowed(place: Place, surplus: Mapping[Place, float], steps: Sequence[tuple[int, float]]) -> float:
+    session, position = place
     borrowed = 0.0
     for step, share in steps:
-        borrowed += share * surplus.get((session, position + step), 0.0)
-    return borrowed * min(1.0, SHORT / max(1, item.candidate.tokens))
+        borrowed += share * surplus.get((session, (position or 0) + step), 0.0)
+    return borrowed

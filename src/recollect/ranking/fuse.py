@@ -7,14 +7,15 @@ the first leg that answers.
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from recollect.store.base import Candidate, Key
+from recollect.times import to_micros
 from recollect.types import Sector
 
 RRF_K = 60
@@ -59,17 +60,8 @@ class Fused(NamedTuple):
     lent: float = 0.0
     added: tuple[tuple[str, float], ...] = ()
 
-    def scaled(self, scale: float, lent: float) -> Fused:
-        """The same with what was lent to it, everything times `scale`."""
-        if scale == 1:
-            return self._replace(lent=lent)
-        keyword, semantic = (
-            leg and Opinion(leg.rank, leg.score, leg.share * scale) for leg in (self.keyword, self.semantic)
-        )
-        return Fused(self.candidate, self.base * scale, keyword, semantic, lent * scale)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Legs:
     """What the legs found: two ranked lists, and the similarity of further keyword candidates.
 
@@ -91,9 +83,89 @@ class Legs:
         """Everyone who said something of it."""
         return {found.speaker for found in (*self.keyword, *self.semantic) if found.speaker is not None}
 
-    def similarity(self) -> dict[Key, float]:
+    @cached_property
+    def similarity(self) -> Mapping[Key, float]:
         """The similarity of everyone who has one."""
         return {**self.extra, **{candidate.key: candidate.score for candidate in self.semantic}}
+
+
+class Mixed:
+    """Everyone whom the legs found, best first.
+
+    Few are ever looked at: until they are, they are only numbers by their keys.
+    """
+
+    def __init__(
+        self,
+        legs: Legs,
+        by_words: Mapping[Key, float],
+        by_meaning: Mapping[Key, float],
+        weights: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        """What each leg gives to whom, times its weight; the base is the sum of both."""
+        self.candidates = legs.candidates()
+        words, meaning = weights
+        self.base = {
+            key: base
+            if (base := words * by_words.get(key, 0.0) + meaning * by_meaning.get(key, 0.0)) < 1.0
+            else 1.0
+            for key in self.candidates
+        }
+        self._legs, self._by_words, self._by_meaning, self._weights = legs, by_words, by_meaning, weights
+        self._scale = 1.0
+        self._total = self.base
+        self._lent: Mapping[Key, float] = {}
+        self._added: Mapping[Key, tuple[tuple[str, float], ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._total)
+
+    def __iter__(self) -> Iterator[Fused]:
+        words = {found.key: (rank, found.score) for rank, found in enumerate(self._legs.keyword, 1)}
+        near = {found.key: rank for rank, found in enumerate(self._legs.semantic, 1)}
+        similarity, beyond = self._legs.similarity if near else {}, len(near) + 1
+        by_words, by_meaning = self._weights
+        for key in sorted(self._total, key=self._total.__getitem__, reverse=True):
+            keyword = semantic = None
+            if key in words:
+                keyword = Opinion(*words[key], by_words * self._by_words.get(key, 0.0) * self._scale)
+            if key in similarity:
+                share = by_meaning * self._by_meaning.get(key, 0.0) * self._scale
+                semantic = Opinion(near.get(key, beyond), similarity[key], share)
+            yield Fused(
+                self.candidates[key],
+                self.base[key],
+                keyword,
+                semantic,
+                self._lent.get(key, 0.0),
+                self._added.get(key, ()),
+            )
+
+    def add(self, added: Mapping[Key, tuple[tuple[str, float], ...]]) -> None:
+        """What counts besides the legs."""
+        self._added = added
+        self.base = self._total = {
+            key: self._by_words.get(key, 0.0) + self._by_meaning.get(key, 0.0) + sum(more for _, more in each)
+            for key, each in added.items()
+        }
+
+    def lend(self, lent: Mapping[Key, float]) -> None:
+        """What some are given by neighbours; all are scaled down together, should one exceed 1."""
+        self._lent = lent
+        self._total = self.base | {key: self.base[key] + more for key, more in lent.items()}
+        most = max(self._total.values())
+        if most > 1.0:
+            self._scale = scale = 1 / most
+            self.base = {key: base * scale for key, base in self.base.items()}
+            self._lent = {key: more * scale for key, more in lent.items()}
+            self._total = self.base | {key: self.base[key] + more for key, more in self._lent.items()}
+
+    def drop_nothing(self) -> None:
+        """Leave out those who came to nothing and have none of the words."""
+        nothing = {key for key, total in self._total.items() if total <= 0}
+        nothing.difference_update([found.key for found in self._legs.keyword] if nothing else ())
+        if nothing:
+            self._total = {key: total for key, total in self._total.items() if key not in nothing}
 
 
 def rrf(
@@ -136,22 +208,21 @@ def share_of_semantic(legs: Legs) -> dict[Key, float]:
         return {}
     high = max(scores)
     width = max(high - min(scores), NARROWEST)
-    return {key: max(0.0, 1 - (high - score) / width) for key, score in legs.similarity().items()}
+    return {
+        key: share if (share := 1 - (high - score) / width) > 0.0 else 0.0
+        for key, score in legs.similarity.items()
+    }
 
 
-def mix(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
+def mix(legs: Legs, weights: Mapping[str, float]) -> Mixed:
     """The default: each leg's scores made comparable, then mixed.
 
     The leg whose best stands out from the rest counts for more than its weight, the other for less; and the
     more words a question has, the more they can tell.
     """
     keyword, semantic = share_of_keyword(legs), share_of_semantic(legs)
-    by_words, by_meaning = _leaning(keyword, semantic, weights, legs.words)
-    shares = {
-        key: (by_words * keyword.get(key, 0.0), by_meaning * semantic.get(key, 0.0))
-        for key in legs.candidates()
-    }
-    return _fused(legs, shares)
+    leaning = _leaning(keyword, semantic, weights, legs.words)
+    return Mixed(legs, keyword, semantic, leaning)
 
 
 def _leaning(
@@ -173,96 +244,60 @@ def _leaning(
 
 def _standing_out(shares: Mapping[Key, float]) -> float:
     """How far the best is above the mean of the next ones (0..1); those who are not in the list have 0."""
-    best, *others = heapq.nlargest(_COMPARED, shares.values())
+    best, *others = sorted(shares.values(), reverse=True)[:_COMPARED]
     return best - sum(others) / (_COMPARED - 1)
 
 
-def by_rank(legs: Legs, weights: Mapping[str, float]) -> list[Fused]:
+def by_rank(legs: Legs, weights: Mapping[str, float]) -> Mixed:
     """Reciprocal rank fusion, scaled so that first in both lists is 1."""
     best = (weights["keyword"] + weights["semantic"]) / (RRF_K + 1)
     keyword = rrf([[c.key for c in legs.keyword]], [weights["keyword"]])
     semantic = rrf([[c.key for c in legs.semantic]], [weights["semantic"]])
-    shares = {
-        key: (keyword.get(key, 0.0) / best, semantic.get(key, 0.0) / best) if best else (0.0, 0.0)
-        for key in legs.candidates()
-    }
-    return _fused(legs, shares)
+    by_words, by_meaning = (
+        {key: score / best if best else 0.0 for key, score in leg.items()} for leg in (keyword, semantic)
+    )
+    return Mixed(legs, by_words, by_meaning)
 
 
-def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> list[Fused]:
+def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> Mixed:
     """Semantic, keyword, salience and recency, each times its weight, added up.
 
     The sector's boost and the halving of what was superseded are multipliers, as with every fusion.
     """
-    similarity = legs.similarity()
-    keyword = {c.key: min(1.0, abs(c.score) / 10) for c in legs.keyword}
-    shares = {
-        key: (weights["keyword"] * keyword.get(key, 0.0), weights["semantic"] * similarity.get(key, 0.0))
-        for key in legs.candidates()
-    }
-    fused = []
-    for item in _fused(legs, shares):
-        candidate = item.candidate
-        added = (
-            ("salience", weights["salience"] * candidate.salience),
-            ("recency", weights["recency"] * recency(candidate.created_at, now)),
-        )
-        base = sum(shares[candidate.key]) + sum(value for _, value in added)
-        fused.append(item._replace(base=base, added=added))
-    return fused
+    mixed = Mixed(
+        legs,
+        {found.key: weights["keyword"] * min(1.0, abs(found.score) / 10) for found in legs.keyword},
+        {key: weights["semantic"] * similarity for key, similarity in legs.similarity.items()},
+    )
+    moment = to_micros(now)
+    mixed.add(
+        {
+            key: (
+                ("salience", weights["salience"] * candidate.salience),
+                ("recency", weights["recency"] * recency(candidate.created, moment)),
+            )
+            for key, candidate in mixed.candidates.items()
+        }
+    )
+    return mixed
 
 
-def recency(created_at: datetime, now: datetime) -> float:
-    """1 for what is new, fading with time: exp(-0.05 a day)."""
-    return math.exp(-0.05 * max(0.0, (now - created_at).total_seconds() / 86_400))
+def recency(created: int, now: int) -> float:
+    """1 for what is new, fading with time: exp(-0.05 a day). Moments are microseconds."""
+    return math.exp(-0.05 * max(0.0, (now - created) / 1_000_000 / 86_400))
 
 
-def reranked(legs: Legs) -> list[Fused]:
+def reranked(legs: Legs) -> Mixed:
     """What keywords found, in the order of similarity; what has no vector comes last."""
-    similarity = legs.similarity()
-    found = Legs(legs.keyword, (), legs.extra)
-    shares = {c.key: (0.0, min(1.0, max(0.0, similarity.get(c.key, 0.0)))) for c in legs.keyword}
-    ordered = sorted(legs.keyword, key=lambda c: -similarity.get(c.key, -1.0))
-    ranks = {candidate.key: rank for rank, candidate in enumerate(ordered, 1)}
-    return [
-        Fused(
-            item.candidate,
-            item.base,
-            item.keyword,
-            Opinion(ranks[item.candidate.key], similarity[item.candidate.key], item.base)
-            if item.candidate.key in similarity
-            else None,
-        )
-        for item in _fused(found, shares)
-    ]
+    similarity = legs.similarity
+    near = [found._replace(score=similarity[found.key]) for found in legs.keyword if found.key in similarity]
+    near.sort(key=lambda found: -found.score)
+    return Mixed(Legs(legs.keyword, near), {}, {found.key: min(1.0, max(0.0, found.score)) for found in near})
 
 
-def first_answer(legs: Legs) -> list[Fused]:
+def first_answer(legs: Legs) -> Mixed:
     """Vectors if any was near enough, else keywords."""
     if legs.semantic:
-        shares = {c.key: (0.0, min(1.0, max(0.0, c.score))) for c in legs.semantic}
-        return _fused(Legs((), legs.semantic), shares)
-    shares = {key: (share, 0.0) for key, share in share_of_keyword(legs).items()}
-    return _fused(Legs(legs.keyword), shares)
-
-
-def _fused(legs: Legs, shares: Mapping[Key, tuple[float, float]]) -> list[Fused]:
-    """Candidates with their ranks, raw scores and shares; the base is the sum of the shares."""
-    keyword = {c.key: (rank, c.score) for rank, c in enumerate(legs.keyword, 1)}
-    semantic = {c.key: (rank, c.score) for rank, c in enumerate(legs.semantic, 1)}
-    if semantic:
-        beyond = len(semantic) + 1
-        for key, similarity in legs.extra.items():
-            semantic.setdefault(key, (beyond, similarity))
-    fused = []
-    for key, candidate in legs.candidates().items():
-        by_words, by_meaning = shares[key]
-        fused.append(
-            Fused(
-                candidate,
-                min(1.0, by_words + by_meaning),
-                Opinion(*keyword[key], by_words) if key in keyword else None,
-                Opinion(*semantic[key], by_meaning) if key in semantic else None,
-            )
-        )
-    return fused
+        shares = {found.key: min(1.0, max(0.0, found.score)) for found in legs.semantic}
+        return Mixed(Legs((), legs.semantic), {}, shares)
+    return Mixed(Legs(legs.keyword), share_of_keyword(legs), {})

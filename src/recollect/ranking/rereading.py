@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.ranking.fuse import Fused
-from recollect.store.base import Key
-from recollect.types import Memory, Multiplier
+from recollect.store.base import Key, Loaded
+from recollect.types import Multiplier
 
 ASKING = 0.8
 COPY = 0.5
@@ -33,7 +33,7 @@ def spare(limit: int) -> int:
     return limit + 10
 
 
-def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Memory]) -> list[Reread]:
+def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]) -> list[Reread]:
     """The ranked candidates that can still be read, best first, with what their texts change.
 
     A turn of a conversation that asks is seldom the answer. Of notes that say nearly the same, the best one
@@ -51,7 +51,7 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Memory]
         if memory.speaker is not None:
             continue
         text = _Text(memory)
-        if original := next((other for other in kept if text.is_nearly(other)), None):
+        if original := text.original(kept):
             note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {original.memory.id}")
             found[number] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
         elif len(kept) < _COMPARED:
@@ -75,7 +75,7 @@ def _key(pair: tuple[Fused, float]) -> Key:
     return pair[0].candidate.key
 
 
-def _without_questions(item: Fused, score: float, memory: Memory) -> Reread:
+def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
     share = asking(memory.content) if memory.speaker is not None else 0.0
     if not share:
         return Reread(item, score)
@@ -86,9 +86,10 @@ def _without_questions(item: Fused, score: float, memory: Memory) -> Reread:
 class _Text:
     """A text that others are compared with; what it is compared by is found when it is needed."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Loaded) -> None:
         self.memory = memory
         self.words = frozenset(memory.content.lower().split())
+        self.size = len(self.words)
         self._features: Set[str] | None = None
 
     @property
@@ -97,7 +98,13 @@ class _Text:
             self._features = features(terms_of(self.memory.content, self.memory.language))
         return self._features
 
-    def is_nearly(self, other: _Text) -> bool:
-        shared = len(self.words & other.words)
-        most = max(len(self.words), len(other.words))
-        return shared >= _FEWEST_SHARED * most and overlap(self.features, other.features)
+    def original(self, others: Iterable[_Text]) -> _Text | None:
+        """The first that says nearly the same."""
+        size, least = self.size, _FEWEST_SHARED * self.size
+        for other in others:
+            if other.size < least or size < (fewest := _FEWEST_SHARED * other.size):
+                continue
+            shared = len(self.words & other.words)
+            if shared >= least and shared >= fewest and overlap(self.features, other.features):
+                return other
+        return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, Fused, recency
 from recollect.store.base import Candidate
+from recollect.times import micros_or_none, to_micros
 from recollect.types import Factor, Fusion, Match, Multiplier, TimeUsed
 
 SALIENCE_SPAN = 0.06
@@ -17,7 +19,7 @@ OUTSIDE_TIME = 0.6
 ANOTHER_SPEAKER = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rules:
     """What scores are multiplied by, besides what the legs said."""
 
@@ -32,14 +34,14 @@ class Rules:
         """Small and bounded for the default; a named fusion is left as its document says."""
         if self.fusion == "mix":
             yield "salience", 1 - SALIENCE_SPAN * (1 - candidate.salience)
-            yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created_at, self.now))
+            yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created, self._moment))
             if self.meant and candidate.speaker is not None and candidate.speaker not in self.meant:
                 yield "speaker", ANOTHER_SPEAKER
         if self.fusion == "weighted":
             yield "sector", SECTOR_BOOST[candidate.sector]
         if candidate.superseded:
             yield "superseded", SUPERSEDED
-        if self.timeframe and self.timeframe.origin == "query" and not self._within(candidate.created_at):
+        if self._preferred and not self._is_preferred(candidate.created):
             yield "timeframe", OUTSIDE_TIME
 
     @property
@@ -54,29 +56,51 @@ class Rules:
 
     def explained(self, candidate: Candidate) -> tuple[Multiplier, ...]:
         """The same, each with a note for people."""
-        notes = {
-            "salience": f"salience {candidate.salience:.2f}",
-            "recency": f"{(self.now - candidate.created_at).days} days old",
-            "speaker": f"said by {candidate.speaker}, not by {' or '.join(sorted(self.meant))}",
-            "sector": f"{candidate.sector} memory",
-            "superseded": "it no longer holds",
-            "timeframe": f'outside "{self.timeframe.phrase}"' if self.timeframe else "",
-        }
-        return tuple(Multiplier(name, value, notes[name]) for name, value in self.multipliers(candidate))
+        return tuple(
+            Multiplier(name, value, self._note(name, candidate))
+            for name, value in self.multipliers(candidate)
+        )
+
+    def _note(self, name: str, candidate: Candidate) -> str:
+        match name:
+            case "salience":
+                return f"salience {candidate.salience:.2f}"
+            case "recency":
+                return f"{(self._moment - candidate.created) // _DAY} days old"
+            case "speaker":
+                return f"said by {candidate.speaker}, not by {' or '.join(sorted(self.meant))}"
+            case "sector":
+                return f"{candidate.sector} memory"
+            case "superseded":
+                return "it no longer holds"
+        return f'outside "{self.timeframe.phrase}"' if self.timeframe else ""
 
     def factor_values(self, item: Fused) -> tuple[Multiplier, ...]:
         """What was asked to be reordered by, each within 0..1."""
+        if not self.factors:
+            return ()
         values = {
             "similarity": item.base + item.lent,
             "importance": item.candidate.importance,
-            "recency": recency(item.candidate.created_at, self.now),
+            "recency": recency(item.candidate.created, self._moment),
         }
         return tuple(Multiplier(name, values[name]) for name in self.factors)
 
-    def _within(self, moment: datetime) -> bool:
+    @cached_property
+    def _moment(self) -> int:
+        return to_micros(self.now)
+
+    @cached_property
+    def _preferred(self) -> tuple[int | None, int | None] | None:
+        """From when and until when, if the question speaks of a time."""
         time = self.timeframe
-        assert time is not None
-        return (time.start is None or time.start <= moment) and (time.end is None or moment < time.end)
+        if time is None or time.origin != "query":
+            return None
+        return micros_or_none(time.start), micros_or_none(time.end)
+
+    def _is_preferred(self, created: int) -> bool:
+        start, end = self._preferred or (None, None)
+        return (start is None or start <= created) and (end is None or created < end)
 
     def value(self, item: Fused) -> float:
         """What a candidate comes to, before it is reordered by factors."""
@@ -93,21 +117,22 @@ class Rules:
         return value
 
 
-Place = tuple[float, int, datetime]
+Place = tuple[float, int, int]
+_DAY = 86_400_000_000
 
 
-def score(fused: Sequence[Fused], rules: Rules, limit: int) -> list[tuple[Fused, float]]:
-    """The best candidates with their final scores (0..1), best first.
+def score(fused: Iterable[Fused], rules: Rules, limit: int) -> list[tuple[Fused, float]]:
+    """The best of what was fused, given best first, with their final scores (0..1), best first.
 
     Equal ones go by their better rank in a leg, then by age. Nobody can come to more than what the legs and
     neighbours gave times the highest multiplier, so most need no scoring once `limit` others are better.
     Factors reorder those that would have been returned without them.
     """
-    ordered = sorted(fused, key=lambda item: -(item.base + item.lent))
+    ceiling = rules.ceiling
     best: list[float] = []
     scored: list[tuple[Place, Fused]] = []
-    for item in ordered:
-        if len(best) == limit and (item.base + item.lent) * rules.ceiling < best[0]:
+    for item in fused:
+        if len(best) == limit and (item.base + item.lent) * ceiling < best[0]:
             break
         value = rules.value(item)
         scored.append((_place(item, value), item))
@@ -120,7 +145,7 @@ def score(fused: Sequence[Fused], rules: Rules, limit: int) -> list[tuple[Fused,
 
 def _place(item: Fused, value: float) -> Place:
     ranks = [leg.rank for leg in (item.keyword, item.semantic) if leg is not None]
-    return value, -min(ranks, default=0), item.candidate.created_at
+    return value, -min(ranks, default=0), item.candidate.created
 
 
 def _first(scored: list[tuple[Place, Fused]], limit: int) -> list[tuple[Place, Fused]]:

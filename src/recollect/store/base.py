@@ -115,7 +115,10 @@ class Added:
 
 
 class Candidate(NamedTuple):
-    """A memory that may answer, its score in one leg, and what ranking needs to know of it."""
+    """A memory that may answer, its score in one leg, and what ranking needs to know of it.
+
+    There are hundreds for every question, so `created` is as it was read: microseconds since 1970.
+    """
 
     key: Key
     score: float
@@ -123,7 +126,7 @@ class Candidate(NamedTuple):
     position: int | None
     speaker: str | None
     tokens: int
-    created_at: datetime
+    created: int
     salience: float
     sector: Sector
     importance: float
@@ -156,14 +159,23 @@ class Found:
     similarity: Mapping[Key, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A winner, with the facts that every hit carries."""
+class Complete(NamedTuple):
+    """A memory with the facts that every hit carries."""
 
     memory: Memory
     session: Session | None
     successor: Successor | None
     related_count: int
+
+
+class Loaded(NamedTuple):
+    """A winner: what a second look reads of it, and the rest for when it is returned."""
+
+    id: str
+    content: str
+    language: str
+    speaker: str | None
+    complete: Callable[[], Complete]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
+
+from recollect.store.statements import file_beside
 
 
 def steps(package: str) -> Iterator[tuple[int, str]]:
@@ -12,7 +13,7 @@ def steps(package: str) -> Iterator[tuple[int, str]]:
     >>> next(steps("recollect.store.sqlite"))[0]
     1
     """
-    folder = files(package).joinpath("migrations")
+    folder = file_beside(package, "migrations")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     for name in names:
         yield int(name.split("_", 1)[0]), folder.joinpath(name).read_text("utf-8")

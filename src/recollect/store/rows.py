@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from recollect.store.base import Candidate, Generation, Loaded, NamespaceFacts
+from recollect.frozen import maker
+from recollect.store.base import Candidate, Complete, Generation, Loaded, NamespaceFacts
 from recollect.times import from_micros, from_micros_or_none
 from recollect.types import Memory, Scope, Session, Successor, Tuned
 
 Row = Sequence[Any]
 MEMORY_COLUMNS = 30
+_memory = maker(Memory)
 
 
 def scope_parameters(scope: Scope) -> dict[str, Any]:
@@ -73,56 +76,50 @@ def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate
 
     With a `namespace`, numbers count within it alone, so it becomes a part of the keys.
     """
-    number, session, position, speaker, tokens, created_at, salience, sector, importance, superseded = row
-    if namespace is not None:
-        number, session = (namespace, number), None if session is None else (namespace, session)
-    return Candidate(
-        number,
-        score,
-        session,
-        position,
-        speaker,
-        tokens,
-        from_micros(created_at),
-        salience,
-        sector,
-        importance,
-        bool(superseded),
-    )
+    number, *others = row
+    if namespace is None:
+        return Candidate(number, score, *others)
+    session, *others = others
+    return Candidate((namespace, number), score, None if session is None else (namespace, session), *others)
 
 
 def memory(row: Row) -> Memory:
     """A memory from the columns of the `columns` fragment (its number first)."""
-    return Memory(
-        namespace=row[1],
-        id=row[2],
-        content=row[3],
-        created_at=from_micros(row[4]),
-        updated_at=from_micros(row[5]),
-        accessed_at=from_micros_or_none(row[6]),
-        sector=row[7],
-        tier=row[8],
-        kind=row[9],
-        importance=row[10],
-        salience=row[11],
-        access_count=row[12],
-        token_count=row[13],
-        language=row[14],
-        tags=strings(row[15]),
-        files=strings(row[16]),
-        summary=row[17],
-        speaker=row[18],
-        session=row[19],
-        metadata=json.loads(row[20]) if row[20] != "{}" else {},
-        source=row[21],
-        trust=row[22],
-        valid_from=from_micros_or_none(row[23]),
-        valid_until=from_micros_or_none(row[24]),
-        superseded_by=row[25],
-        expires_at=from_micros_or_none(row[26]),
-        deleted_at=from_micros_or_none(row[27]),
-        document=row[28],
-        headings=strings(row[29]),
+    (
+        _, namespace, id, content, created_at, updated_at, accessed_at, sector, tier, kind, importance,
+        salience, access_count, token_count, language, tags, files, summary, speaker, session, metadata,
+        source, trust, valid_from, valid_until, superseded_by, expires_at, deleted_at, document, headings,
+    ) = row[:MEMORY_COLUMNS]  # fmt: skip
+    return _memory(
+        id,
+        namespace,
+        content,
+        from_micros(created_at),
+        from_micros(updated_at),
+        None if accessed_at is None else from_micros(accessed_at),
+        sector,
+        tier,
+        kind,
+        importance,
+        salience,
+        access_count,
+        token_count,
+        language,
+        () if tags == "[]" else strings(tags),
+        () if files == "[]" else strings(files),
+        summary,
+        speaker,
+        session,
+        {} if metadata == "{}" else json.loads(metadata),
+        source,
+        trust,
+        None if valid_from is None else from_micros(valid_from),
+        None if valid_until is None else from_micros(valid_until),
+        superseded_by,
+        None if expires_at is None else from_micros(expires_at),
+        None if deleted_at is None else from_micros(deleted_at),
+        document,
+        () if headings == "[]" else strings(headings),
     )
 
 
@@ -135,6 +132,10 @@ def strings(column: str | Sequence[str]) -> tuple[str, ...]:
 
 def loaded(row: Row) -> Loaded:
     """A winner from the columns of `load`."""
+    return Loaded(row[2], row[3], row[14], row[18], partial(_complete, row))
+
+
+def _complete(row: Row) -> Complete:
     found = memory(row)
     started_at, ended_at, agent, summary, z_id, z_content, z_created, related = row[MEMORY_COLUMNS:]
     session = successor = None
@@ -149,7 +150,7 @@ def loaded(row: Row) -> Loaded:
         )
     if z_id is not None:
         successor = Successor(z_id, z_content[:200], from_micros(z_created))
-    return Loaded(found, session, successor, related)
+    return Complete(found, session, successor, related)
 
 
 def session(row: Row) -> Session:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -62,7 +63,12 @@ def purposes(package: str) -> dict[str, str]:
 
 
 def _text(package: str) -> str:
-    return files(package).joinpath("queries.sql").read_text("utf-8")
+    return file_beside(package, "queries.sql").read_text("utf-8")
+
+
+def file_beside(package: str, name: str) -> Path:
+    """A file of a package; importlib.resources would import more than a search does."""
+    return Path(str(import_module(package).__file__)).with_name(name)
 
 
 @lru_cache(maxsize=1000)

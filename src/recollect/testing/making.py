@@ -104,7 +104,7 @@ def names(store: Store, candidates: Iterable[Candidate]) -> list[str]:
     """The ids of candidates, in their order."""
     keys = [candidate.key for candidate in candidates]
     loaded = store.load(keys, NOW)
-    return [loaded[key].memory.id for key in keys]
+    return [loaded[key].id for key in keys]
 
 
 def find(store: Store, text: str, where: Scope | None = None, **asked: Any) -> list[str]:
@@ -127,7 +127,7 @@ def similarities(store: Store, answer: Found) -> dict[str, float]:
     """How near what the words found is, by id."""
     keys: list[Key] = [candidate.key for candidate in answer.by_words]
     loaded = store.load(keys, NOW)
-    return {loaded[key].memory.id: answer.similarity[key] for key in keys if key in answer.similarity}
+    return {loaded[key].id: answer.similarity[key] for key in keys if key in answer.similarity}
 
 
 def everything(store: Store, namespace: str = HERE) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ def keys_by_id(store: Store, question: str) -> dict[str, Key]:
     """The keys of what the words find, by id."""
     candidates = found(store, scope(include_superseded=True), words(question), None).by_words
     loaded = store.load([candidate.key for candidate in candidates], NOW)
-    return {one.memory.id: key for key, one in loaded.items()}
+    return {one.id: key for key, one in loaded.items()}
 
 
 class ReadingContract:
@@ -41,7 +41,7 @@ class ReadingContract:
         store.relate(HERE, Relation("d", "a", "mentions", "user", NOW))
         store.set_deleted(HERE, ["c"], NOW, NOW)
         keys = keys_by_id(store, "walrus")
-        loaded = {one.memory.id: one for one in store.load(list(keys.values()), NOW).values()}
+        loaded = {one.id: one.complete() for one in store.load(list(keys.values()), NOW).values()}
         assert set(loaded) == {"a", "b", "d"}
         assert loaded["a"].memory == store.get(HERE, ["a"], NOW)[0]
         assert loaded["a"].session == Session("s", HERE, at(-9), at(-1), "cli", "Ports")

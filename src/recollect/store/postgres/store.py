@@ -106,7 +106,7 @@ class PostgresStore(SqlStore):
             return []
         found = self._in_namespaces("substring", scope, pattern=f"%{rows.pattern(text)}%", limit=limit)
         candidates = [rows.candidate(row[1:], row[0], namespace) for namespace, row in found]
-        return sorted(candidates, key=lambda each: each.created_at, reverse=True)[:limit]
+        return sorted(candidates, key=lambda each: each.created, reverse=True)[:limit]
 
     def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
         found = [rows.memory(row) for _, row in self._in_namespaces("in_scope", scope, limit=limit)]
