@@ -89,7 +89,7 @@ def _answer(subject: Subject, embedder: WordVectors, asked: Asked) -> Answer:
     def loaded(candidates: Sequence[Candidate]) -> list[Memory]:
         keys = [each.key for each in candidates[:TOP]]
         by_key = subject.store.load(keys, scope.now) if keys else {}
-        return [by_key[key].memory for key in keys]
+        return [by_key[key].complete().memory for key in keys]
 
     return Answer(loaded(found.by_words), loaded(found.by_meaning))
 

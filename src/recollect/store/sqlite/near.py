@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,9 @@ from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
 from recollect.types import Scope
 
+NONE = Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
 WORTH_A_THREAD = 20_000
-EXACT = 40
+EXACT = 24
 """So many of the nearest are compared by their whole vectors."""
 
 
@@ -41,11 +41,12 @@ class Near:
         """Of `labelled` (ascending) alone, if given."""
         self._statements = statements
         self._nearness = nearness
-        self._parameters = scope_parameters(scope, namespaces)
+        fingerprint = nearness.generation.fingerprint
+        self._parameters = scope_parameters(scope, namespaces) | {"fingerprint": fingerprint}
         self._labelled = labelled
-        self._reach = nearness.limit + nearness.limit // 4
+        self._reach = nearness.limit + nearness.limit // 8
         self._spaces = [
-            _Space(statements, arenas, opened, space, nearness.vector)
+            _Space(statements, arenas, opened, space, nearness.vector, namespaces.state.vector)
             for space in namespaces.values()
             if space.generation is not None and space.facts.generation == nearness.generation
         ]
@@ -69,28 +70,45 @@ class Near:
             return []
         for most in (self._reach, self._reach * WIDER):
             nearest = _nearest(self._statements, self._spaces, most, self._labelled)
-            found = _in_scope(self._statements, self._parameters, nearest, limit)
+            found = self._in_scope(nearest)
             if len(found) >= limit or len(nearest.numbers) < most:
                 return found
         inside = numbers_in_scope(self._statements, self._parameters)
         nearest = _nearest(self._statements, self._spaces, limit, inside)
-        return _in_scope(self._statements, self._parameters, nearest, limit)
+        return self._in_scope(nearest)
+
+    def _in_scope(self, nearest: Nearest) -> list[Candidate]:
+        """Those whose memories are in scope and still have that vector, nearest first."""
+        if not len(nearest.numbers):
+            return []
+        score_of = dict(zip(nearest.numbers.tolist(), nearest.scores.tolist(), strict=True))
+        memories = list(dict.fromkeys(nearest.memories.tolist()))  # one may be there with an old vector too
+        found = self._statements.rows("near", **self._parameters, memories=memories)
+        still = [rows.candidate(row[1:], score_of[row[0]]) for row in found if row[0] in score_of]
+        return sorted(still, key=lambda each: -each.score)[: self._nearness.limit]
 
 
 class _Space:
     """The vectors of one namespace: those in segments, and how near each of the newer ones is."""
 
     def __init__(
-        self, statements: Statements, arenas: Arenas, opened: Opened, space: Namespace, vector: Vector
+        self,
+        statements: Statements,
+        arenas: Arenas,
+        opened: Opened,
+        space: Namespace,
+        vector: Vector,
+        newest: int,
     ) -> None:
         assert space.generation is not None
         self.vector = vector
         self._number = space.number
         self._segments = opened.of_generation(space.generation)
         self._begun: tuple[int, Future[list[Nearest]]] | None = None
-        after = opened.vectors_upto
-        held = arenas.similarities(statements, space.number, space.generation, space.removed, vector, after)
-        self._newer = Nearest(*held)
+        self._newer = NONE
+        if newest > (after := opened.vectors_upto):
+            known = space.number, space.generation, space.removed
+            self._newer = Nearest(*arenas.similarities(statements, *known, vector, after))
 
     def begin(self, most: int) -> None:
         """Look for the nearest while something else is done, if it takes a while."""
@@ -138,14 +156,3 @@ def _nearest(
         if number in exact:
             scores[place] = np.frombuffer(exact[number], "<f4") @ spaces[0].vector
     return Nearest(found.numbers, found.memories, scores).at(np.argsort(-scores, kind="stable"))
-
-
-def _in_scope(
-    statements: Statements, parameters: dict[str, Any], nearest: Nearest, limit: int
-) -> list[Candidate]:
-    """Those of the nearest whose memories are in scope, nearest first."""
-    if not len(nearest.numbers):
-        return []
-    score_of = dict(zip(nearest.numbers.tolist(), nearest.scores.tolist(), strict=True))
-    found = statements.rows("near", **parameters, vectors=list(score_of), limit=limit)
-    return [rows.candidate(row[1:], score_of[row[0]]) for row in found]

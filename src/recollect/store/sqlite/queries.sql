@@ -151,12 +151,13 @@ WHERE namespace = :namespace AND generation = :generation AND number > :last ORD
 -- count_vectors -- How many vectors a namespace has in a generation, after the last one that was read.
 SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation AND number > :last
 
--- near -- Which of these vectors belong to live memories in scope, in the order given.
+-- near -- Which of these memories are live and in scope, and their vectors, without reading those.
 SELECT v.number, {candidate}
-FROM json_each(:vectors) wanted
-CROSS JOIN vector v ON v.number = wanted.value
-CROSS JOIN memory m ON m.number = v.memory
-WHERE {scope} ORDER BY wanted.key LIMIT :limit
+FROM json_each(:memories) wanted
+CROSS JOIN memory m ON m.number = wanted.value
+CROSS JOIN vector v ON v.memory = m.number
+  AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint)
+WHERE {scope} ORDER BY wanted.key
 
 -- load -- The winners, with their session, what superseded them, and how many relations they have.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
