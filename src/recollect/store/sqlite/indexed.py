@@ -57,7 +57,7 @@ def match(
         best = searched.best_with(phrased, words.query)
         if found := _judged(statements, parameters, best, words.limit):
             return found
-    reach = words.limit + words.limit // 8
+    reach = words.limit + words.limit // 4
     for most in (reach, reach * WIDER):
         best = searched.best(most, labelled)
         found = _judged(statements, parameters, best, words.limit)

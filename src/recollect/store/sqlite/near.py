@@ -44,7 +44,7 @@ class Near:
         fingerprint = nearness.generation.fingerprint
         self._parameters = scope_parameters(scope, namespaces) | {"fingerprint": fingerprint}
         self._labelled = labelled
-        self._reach = nearness.limit + nearness.limit // 8
+        self._reach = nearness.limit + nearness.limit // 4
         self._spaces = [
             _Space(statements, arenas, opened, space, nearness.vector, namespaces.state.vector)
             for space in namespaces.values()
