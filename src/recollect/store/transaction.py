@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from recollect.store.base import Generation, Record, Vector
 from recollect.store.statements import Row, Statements
-from recollect.types import Session, Usage
+from recollect.types import Document, Session, Usage
 
 Numbered = Literal["memory", "session", "document", "generation"]
 
@@ -168,4 +168,16 @@ def session_values(session: Session, *, extracted: bool) -> dict[str, Any]:
         "agent": session.agent,
         "summary": session.summary,
         "extracted": extracted,
+    }
+
+
+def document_values(document: Document, hash: bytes) -> dict[str, Any]:
+    """A document's columns."""
+    return {
+        "id": document.id,
+        "name": document.name,
+        "title": document.title,
+        "hash": hash,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
     }

@@ -16,7 +16,7 @@ from recollect.query.terms import terms_of
 from recollect.store import rows
 from recollect.store.base import Added, Generation, Record, Text
 from recollect.store.text import analyse
-from recollect.store.transaction import Transaction
+from recollect.store.transaction import Transaction, document_values
 from recollect.times import from_micros_or_none
 from recollect.types import Document, Memory, OnDuplicate, Receipt, Relation
 
@@ -94,16 +94,17 @@ class Writer(Transaction):
     def insert(self, record: Record, *, document: int | None = None) -> int:
         """The row, with its keyword entry; its number."""
         key = self.next_number("memory")
-        row = (*self.values(record), *self._place(record), document, key, self.namespace)
-        self.soon_each("add_memory", self._names, [row])
+        self.soon_each("add_memory", self._names, [self._row(key, record, document)])
         return key
 
     def write_over(self, key: int, record: Record, *, document: int | None = None) -> None:
         """Every column of a memory that is there, but for its number and its id."""
         self._terms_change(key, record.terms)
-        session, position = self._place(record)
-        placed = {"session": session, "position": position, "document": document}
-        self.run("copy_memory", number=key, **self.columns(record), **placed)
+        row = self._row(key, record, document)
+        self.run("copy_memory", **dict(zip(self._names, row, strict=True)))
+
+    def _row(self, key: int, record: Record, document: int | None) -> tuple[Any, ...]:
+        return (*self.values(record), *self._place(record), document, key, self.namespace)
 
     def _place(self, record: Record) -> tuple[int | None, int | None]:
         """Its session, which is made when it is not there yet, and its place there."""
@@ -390,15 +391,3 @@ def _near_duplicates(record: Record, shared: Iterable[Known]) -> list[Known]:
 
 def _known(key: int, record: Record) -> Known:
     return Known(key, record.id, record.content, record.language, record.tags, record.files, record.metadata)
-
-
-def document_values(document: Document, hash: bytes) -> dict[str, Any]:
-    """A document's columns."""
-    return {
-        "id": document.id,
-        "name": document.name,
-        "title": document.title,
-        "hash": hash,
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-    }
