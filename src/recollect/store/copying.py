@@ -14,7 +14,6 @@ from recollect.store.dumped import (
 )
 from recollect.store.transaction import document_values, session_values
 from recollect.store.undump import Undump
-from recollect.store.writing import document_values
 from recollect.types import Relation
 
 
