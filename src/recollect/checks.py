@@ -40,7 +40,7 @@ def text(value: object, *, what: str = "The text", longest: int = LONGEST_TEXT) 
 def _storable(value: str, what: str) -> str:
     if "\0" in value:
         raise InvalidInput(f"{what} contains a NUL byte, which no text has: is it binary data?")
-    if _SURROGATE.search(value):
+    if not value.isascii() and _SURROGATE.search(value):
         raise InvalidInput(
             f"{what} contains half a character (a lone surrogate): decode it as UTF-8 with errors='replace'."
         )
@@ -67,7 +67,7 @@ def optional_name(value: object, *, what: str) -> str | None:
 
 def names(values: str | Iterable[str] | None, *, what: str) -> tuple[str, ...]:
     """Labels without doubles; one alone may be given as a string."""
-    if values is None:
+    if values is None or values == ():
         return ()
     return tuple(dict.fromkeys(name(value, what=what) for value in _several(values, what)))
 
@@ -167,6 +167,8 @@ def language(value: object) -> str | None:
 
 def metadata(value: object, *, longest: int = LONGEST_METADATA) -> str:
     """Any JSON object, as text."""
+    if value == {}:
+        return "{}"
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidInput("metadata must be a mapping with strings as keys.")
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from uuid_utils import uuid7
@@ -12,7 +13,7 @@ from recollect import checks
 from recollect.errors import InvalidInput
 from recollect.query.languages import detect
 from recollect.sectors import classify
-from recollect.store.base import Record, Text
+from recollect.store.base import Record, Text, Vector
 from recollect.store.text import analyse
 from recollect.times import moment, moment_or_none
 from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
@@ -32,7 +33,7 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
-def record(draft: Draft, now: datetime) -> Record:
+def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
     """A memory, complete; InvalidInput when something about the draft can't be used."""
     content = checks.text(draft.text)
     created_at = now if draft.created_at is None else moment(draft.created_at)
@@ -71,7 +72,16 @@ def record(draft: Draft, now: datetime) -> Record:
         valid_from=valid_from,
         valid_until=valid_until,
         expires_at=moment_or_none(draft.expires_at),
+        vector=vector,
     )
+
+
+_fields_of = attrgetter(*(field.name for field in fields(Record)))
+
+
+def with_vector(record: Record, vector: Vector | None) -> Record:
+    """The same record with a vector, which is its last field; sooner than `replace` makes it."""
+    return Record(*(*_fields_of(record)[:-1], vector))
 
 
 _UPDATABLE = sorted({field.name for field in fields(Draft)} - {"id", "vector"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +22,8 @@ from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 if TYPE_CHECKING:
     from recollect import documents
 
-ROWS_AT_ONCE = 256
+ROWS_AT_FIRST, MOST_ROWS_AT_ONCE = 256, 2048
+"""How many rows a transaction has: twice as many each time, for the more there are, the less each costs."""
 VECTORS_AT_ONCE = 64
 CATCH_UP = 16
 _GIVE_UP = 3
@@ -41,13 +43,11 @@ def remember(
     store: Store, meaning: Meaning, namespace: str, draft: Draft, on_duplicate: OnDuplicate, now: datetime
 ) -> Remembered:
     """One memory with its vector, in one transaction; embedding happens before it opens."""
-    record = drafting.record(draft, now)
     writer = writer_of(store, meaning, namespace)
     generation = writer.generation if writer else None
-    if draft.vector is not None:
-        record = replace(record, vector=_given(draft, writer))
-    elif writer:
-        record = replace(record, vector=vector_of(meaning, writer, record))
+    record = drafting.record(draft, now, _given(draft, writer))
+    if writer and record.vector is None:
+        record = drafting.with_vector(record, vector_of(meaning, writer, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
     if writer and record.vector is None:
         meaning.owed.add(namespace)
@@ -70,8 +70,10 @@ def remember_many(
     writer = writer_of(store, meaning, namespace)
     generation = writer.generation if writer else None
     written: list[Remembered] = []
-    for batch in _batches(drafts, ROWS_AT_ONCE):
-        records = [_numbered(draft, len(written) + i, now, writer) for i, draft in enumerate(batch, 1)]
+    for batch in _growing_batches(drafts):
+        records = [_numbered(draft, i, len(written), now, writer) for i, draft in enumerate(batch, 1)]
+        if writer and getattr(writer.embedder, "embeds_at_once", False):
+            records = _with_vectors(meaning, writer, records)
         added = store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
         written += [Remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
         if progress:
@@ -79,20 +81,30 @@ def remember_many(
     if writer is None:
         return written
     if embed_pending(store, meaning, namespace, writer, now, progress).waiting == 0:
-        return [replace(item, embedded=True) for item in written]
+        return [item if item.embedded else replace(item, embedded=True) for item in written]
     return written
 
 
-def _numbered(draft: Draft, number: int, now: datetime, writer: Writer | None) -> Record:
+def _numbered(draft: Draft, number: int, before: int, now: datetime, writer: Writer | None) -> Record:
     try:
-        record = drafting.record(draft, now)
-        if draft.vector is not None:
-            record = replace(record, vector=_given(draft, writer))
-        return record
+        return drafting.record(draft, now, _given(draft, writer))
     except InvalidInput as error:
-        before = (number - 1) // ROWS_AT_ONCE * ROWS_AT_ONCE
         kept = f" The {before:,} before it were kept." if before else " Nothing was kept."
-        raise InvalidInput(f"Draft {number:,}: {error}{kept}") from error
+        raise InvalidInput(f"Draft {before + number:,}: {error}{kept}") from error
+
+
+def _with_vectors(meaning: Meaning, writer: Writer, records: Sequence[Record]) -> list[Record]:
+    """Records with the vectors that they lack, from an embedder that is as quick as writing is."""
+    lacking = [record for record in records if record.vector is None]
+    texts = [embedded_text(record.content, record.speaker, record.headings, None) for record in lacking]
+    try:
+        vectors = iter(meaning.embed(writer, texts))
+    except EmbedderError:
+        return list(records)
+    return [
+        record if record.vector is not None else drafting.with_vector(record, next(vectors))
+        for record in records
+    ]
 
 
 def embed_pending(
@@ -107,7 +119,7 @@ def embed_pending(
     generation = writer.generation
     total = store.count_pending(namespace, generation)
     done = failed = after = 0
-    while page := store.pending(namespace, generation, after, VECTORS_AT_ONCE * 4):
+    while total and (page := store.pending(namespace, generation, after, VECTORS_AT_ONCE * 4)):
         after = page[-1].key
         for batch in _batches(sorted(page, key=lambda item: len(item.text)), VECTORS_AT_ONCE):
             vectors = _vectors(meaning, writer, batch)
@@ -249,21 +261,33 @@ def vector_of(meaning: Meaning, writer: Writer, record: Record) -> Vector | None
         return None
 
 
-def _given(draft: Draft, writer: Writer | None) -> Vector:
+def _given(draft: Draft, writer: Writer | None) -> Vector | None:
+    """The vector that came with a draft, at unit length; None if there is none."""
+    if draft.vector is None:
+        return None
     if writer is None:
         raise InvalidInput("A vector was given, but there is no embedder that it could belong to: set one.")
     import numpy as np
 
     vector = np.asarray(draft.vector, np.float32)
     wanted = writer.generation.dimensions
-    if vector.shape != (wanted,) or not np.isfinite(vector).all():
+    length = np.sqrt(vector.dot(vector)) if vector.shape == (wanted,) else np.float32(np.nan)
+    if not math.isfinite(length):
         raise InvalidInput(
             f"The vector must have {wanted} finite numbers, as {writer.generation.model} gives."
         )
-    length = float(np.linalg.norm(vector))
     if length == 0:
         raise InvalidInput("The vector is all zeros: leave it out.")
-    return vector / np.float32(length)
+    unit: Vector = vector / length
+    return unit
+
+
+def _growing_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    iterator = iter(items)
+    size = ROWS_AT_FIRST
+    while batch := list(islice(iterator, size)):
+        yield batch
+        size = min(size * 2, MOST_ROWS_AT_ONCE)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -7,9 +7,9 @@ and facts are semantic. Equal sums are decided by `TIE_ORDER`.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
+from recollect.cues import Patterns
 from recollect.types import Sector
 
 LOOKED_AT = 2_000
@@ -109,7 +109,7 @@ EMOTIONAL: Cues = (
     (MEDIUM, r"\bprefers?\b|\bfavou?rites?\b|\blikes\b|\b(i|they|users?) (really )?(like|miss)\b"),
     (MEDIUM, r"\b(misses|missing) (her|his|their|my|home)\b|\b(doesn't|does not|don't|didn't|really) like\b"),
     (WEAK, r"\b(wish(es)?|hop(es|ing)|fears?|joy|fun|awful|wonderful|amazing|terrible|boring|confusing)\b"),
-    (WEAK, r"[😀-😏😒-😭🥰❤💔]|(?<!\S):-?[()](?!\S)"),
+    (WEAK, r"[😀-😏😒-😭🥰❤💔]|:(?<!\S:)-?[()](?!\S)"),
 )
 
 PROCEDURAL: Cues = (
@@ -218,14 +218,10 @@ ENGLISH: dict[Sector, Cues] = {
 
 
 @cache
-def _compiled() -> dict[Sector, list[tuple[float, re.Pattern[str]]]]:
-    return {
-        sector: [
-            (weight, re.compile(pattern))
-            for weight, pattern in (*ENGLISH[sector], *OTHER_LANGUAGES.get(sector, ()))
-        ]
-        for sector in TIE_ORDER
-    }
+def _cues() -> tuple[list[tuple[Sector, float]], Patterns]:
+    """What each cue counts for, and the patterns of them all."""
+    cues = [(s, *cue) for s in TIE_ORDER for cue in (*ENGLISH[s], *OTHER_LANGUAGES.get(s, ()))]
+    return [(sector, weight) for sector, weight, _ in cues], Patterns([pattern for *_, pattern in cues])
 
 
 def scores(text: str) -> dict[Sector, float]:
@@ -235,10 +231,12 @@ def scores(text: str) -> dict[Sector, float]:
     3.0
     """
     beginning = text[:LOOKED_AT].strip().lower().replace("’", "'")
-    return {
-        sector: sum(weight for weight, pattern in cues if pattern.search(beginning))
-        for sector, cues in _compiled().items()
-    }
+    counts, patterns = _cues()
+    sums = dict.fromkeys(TIE_ORDER, 0.0)
+    for number in patterns.in_text(beginning):
+        sector, weight = counts[number]
+        sums[sector] += weight
+    return sums
 
 
 def classify(text: str) -> Sector:

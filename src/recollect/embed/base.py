@@ -33,7 +33,8 @@ class Embedder(Protocol):
     One with `embed_query(text)` is asked for a question's vector by that, and puts its prefix before it
     itself; one with `embed_soon(texts)` is given a text by that while somebody waits, and may give up sooner
     than `embed`; one with `prepare()` is told by that before much work; one with a true `keeps_queries` has
-    questions kept on disk; one with `close()` is closed with the store that found it.
+    questions kept on disk; one with a true `embeds_at_once` is quick enough to be waited for before many rows
+    are written; one with `close()` is closed with the store that found it.
     """
 
     @property

@@ -34,6 +34,7 @@ class StaticEmbedder(InstalledEmbedder):
     """The weighted mean of a text's word pieces. The table loads at the first ``embed``."""
 
     files: tuple[str, ...] = ("table.npy", "scales.npy")
+    embeds_at_once = True
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order."""

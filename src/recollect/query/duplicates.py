@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence, Set
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ THRESHOLD = 0.75
 FEWEST_TERMS = 5
 BANDS = 8
 ROWS = 4
+_BAND_BYTES = ROWS * 8
 
 
 @cache
@@ -41,25 +42,33 @@ def near_keys(terms: Sequence[str]) -> tuple[int, ...]:
         return ()
     import numpy as np
 
-    hashes = np.fromiter((zlib.crc32(feature.encode()) for feature in features(terms)), np.uint64)
+    hashes = np.array(_hashes(terms), np.uint64)
     factor, offset = _multipliers()
-    mixed = (hashes[:, None] * factor + offset) >> np.uint64(16)
-    lowest = mixed.min(axis=0).reshape(BANDS, ROWS)
-    return tuple(zlib.crc32(band.tobytes(), number) << 3 | number for number, band in enumerate(lowest))
+    mixed = hashes[:, None] * factor
+    mixed += offset
+    lowest = np.minimum.reduce(mixed) >> np.uint64(16)
+    bands = lowest.tobytes()
+    return tuple(
+        zlib.crc32(bands[number * _BAND_BYTES : (number + 1) * _BAND_BYTES], number) << 3 | number
+        for number in range(BANDS)
+    )
 
 
-def is_near_duplicate(terms: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two texts share most of their terms and pairs of terms.
-
-    >>> old = "the api listens on port 8080 by default unless told otherwise".split()
-    >>> is_near_duplicate(old, [*old, "again"]), is_near_duplicate(old, "the cat sat on the mat".split())
-    (True, False)
-    """
-    return overlap(features(terms), features(others))
+def _hashes(terms: Sequence[str]) -> list[int]:
+    """The CRC-32 of every feature; that of a pair goes on from that of its first term."""
+    encoded = list(map(str.encode, terms))
+    alone = list(map(zlib.crc32, encoded))
+    begun = map(zlib.crc32, repeat(b" "), alone)
+    return [*alone, *map(zlib.crc32, encoded[1:], begun)]
 
 
 def overlap(mine: Set[str], theirs: Set[str]) -> bool:
-    """The same, of their features."""
+    """Whether two texts share most of their features.
+
+    >>> old = "the api listens on port 8080 by default unless told otherwise".split()
+    >>> overlap(features(old), features([*old, "again"])), overlap(features(old), features(["the", "api"]))
+    (True, False)
+    """
     shared = len(mine & theirs)
     return shared >= THRESHOLD * (len(mine) + len(theirs) - shared)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import chain
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -79,11 +81,11 @@ _STOP_WORDS = {
 
 STOP_WORDS = {code: frozenset(words.split()) for code, words in _STOP_WORDS.items()}
 _LATIN_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl", "sv")
-_VOTES = {
-    word: tuple(language for language in _LATIN_VOTERS if word in STOP_WORDS[language])
-    for language in _LATIN_VOTERS
-    for word in STOP_WORDS[language]
+_VOTERS_OF = {
+    word: tuple(voter for voter in _LATIN_VOTERS if word in STOP_WORDS[voter])
+    for word in frozenset().union(*(STOP_WORDS[voter] for voter in _LATIN_VOTERS))
 }
+_NOT_ENGLISH = _VOTERS_OF.keys() - STOP_WORDS["en"]
 
 _SCRIPTS = (
     (0x0370, 0x03FF, "el"),
@@ -159,11 +161,11 @@ def _by_script(characters: list[str]) -> str:
 
 
 def _by_small_words(sample: str) -> str:
-    votes = dict.fromkeys(_LATIN_VOTERS, 0)
-    for word in _LETTERS.findall(sample.lower()):
-        for language in _VOTES.get(word, ()):
-            votes[language] += 1
-    best = max(_LATIN_VOTERS, key=lambda language: votes[language])
+    words = _LETTERS.findall(sample.lower())
+    if _NOT_ENGLISH.isdisjoint(words):  # whoever gets a vote, English gets it too
+        return "en"
+    votes = Counter(chain.from_iterable(filter(None, map(_VOTERS_OF.get, words))))
+    best = max(_LATIN_VOTERS, key=votes.__getitem__)
     return best if votes[best] >= 2 and votes[best] > votes["en"] else "en"
 
 

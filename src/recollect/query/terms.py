@@ -12,12 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from recollect.query.languages import detect, stem, stop_words
 
 LONGEST_TERM = 64
+_REMEMBERED_CHUNKS = 65_536
 
 # Vowel signs and other marks that \w leaves out but that are parts of words.
 _MARKS = (
@@ -36,6 +37,7 @@ _CHUNK = re.compile(
     rf"{_LETTER}+(?:(?:::|[-._/@:+&'’\\]){_LETTER}+)*(?:(?:\+\+|\#)(?!\w))?|[{_SYMBOLS}]"
 )  # fmt: skip
 _PART = re.compile(rf"(?:(?!_)[\w{_MARKS}])+")
+_ASCII_PART = re.compile("[A-Za-z0-9]+")
 # Inside a part: FOOBar -> FOO Bar, fooBar -> foo Bar, sha256 -> sha 256 (three letters at least).
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z]{3})(?=[0-9])")
 _CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.IGNORECASE)
@@ -43,6 +45,9 @@ _NEGATION = re.compile(r"(?i)^[a-z]+n['’]t$")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 _APOSTROPHE = re.compile("['’]")
+
+
+_Placed = tuple[str, int, int]
 
 
 class Term(NamedTuple):
@@ -131,66 +136,92 @@ def terms_of(text: str, language: str = "en") -> list[str]:
     >>> terms_of("我的猫 getSessionContext")
     ['我的', '的猫', '猫', 'getsessioncontext', 'get', 'session', 'context']
     """
-    return [term[0] for chunk in _CHUNK.findall(text) for term in _chunk_terms(chunk, language)]
+    return list(chain.from_iterable(map(_known_terms(language).__getitem__, _CHUNK.findall(text))))
 
 
-@lru_cache(maxsize=65_536)
-def _chunk_terms(chunk: str, language: str) -> tuple[tuple[str, int, int], ...]:
-    if chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower() or chunk.isupper()):
-        return ((_word_term(chunk, language), 0, len(chunk)),)
-    return tuple(_compound_terms(chunk, language))
+class _KnownTerms(dict[str, tuple[str, ...]]):
+    """The terms of chunks in a language, worked out when they are first met; the same few are met often."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        terms = tuple([term for term, _, _ in _placed_terms(chunk, self._language)])
+        if len(self) >= _REMEMBERED_CHUNKS:
+            self.clear()
+        self[chunk] = terms
+        return terms
 
 
-def _compound_terms(chunk: str, language: str) -> Iterator[tuple[str, int, int]]:
-    if _NEGATION.match(chunk):
-        yield _APOSTROPHE.sub("", fold(chunk)), 0, len(chunk)
-        return
-    chunk = _CLITIC.sub("", chunk)
+_known_terms = lru_cache(maxsize=8)(_KnownTerms)
+
+
+@lru_cache(maxsize=_REMEMBERED_CHUNKS)
+def _chunk_terms(chunk: str, language: str) -> tuple[_Placed, ...]:
+    return tuple(_placed_terms(chunk, language))
+
+
+def _placed_terms(chunk: str, language: str) -> list[_Placed]:
+    if chunk.isascii() and chunk.isalpha() and _has_no_hump(chunk):
+        return [(_word_term(chunk, language), 0, len(chunk))]
+    if "'" in chunk or "’" in chunk:
+        if _NEGATION.match(chunk):
+            return [(_APOSTROPHE.sub("", fold(chunk)), 0, len(chunk))]
+        chunk = _CLITIC.sub("", chunk)
     if chunk.isascii() or not _unspaced().search(chunk):
-        yield from _identifier_terms(chunk, 0, language)
-        return
+        return _identifier_terms(chunk, 0, language)
+    found: list[_Placed] = []
     for run in _runs().finditer(chunk):
         if _unspaced().match(run.group()):
-            yield from _pair_terms(run.group(), run.start())
+            found += _pair_terms(run.group(), run.start())
         else:
-            yield from _identifier_terms(run.group(), run.start(), language)
+            found += _identifier_terms(run.group(), run.start(), language)
+    return found
 
 
-def _identifier_terms(chunk: str, offset: int, language: str) -> Iterator[tuple[str, int, int]]:
+def _identifier_terms(chunk: str, offset: int, language: str) -> list[_Placed]:
+    pattern = _ASCII_PART if chunk.isascii() else _PART
     parts = [
         (chunk[a:b], offset + a, offset + b)
-        for part in _PART.finditer(chunk)
+        for part in pattern.finditer(chunk)
         for a, b in _hump_spans(part.start(), part.group())
     ]
     if len(parts) == 1 and parts[0][0] == chunk:
-        yield _word_term(chunk, language), offset, offset + len(chunk)
-        return
+        return [(_word_term(chunk, language), offset, offset + len(chunk))]
+    found: list[_Placed] = []
     is_word = chunk.isalpha()
     whole = _word_term(chunk, "none") if is_word else fold(chunk).strip("_")
     if whole and len(whole) <= LONGEST_TERM:  # before stemming, so that every language gives as many terms
-        yield _word_term(chunk, language) if is_word else whole, offset, offset + len(chunk)
+        found.append((_word_term(chunk, language) if is_word else whole, offset, offset + len(chunk)))
     for part, start, end in parts:
         if len(part) > 1 or part.isdigit() or not part.isascii():
-            yield _word_term(part, language), start, end
+            found.append((_word_term(part, language), start, end))
+    return found
 
 
-def _hump_spans(offset: int, part: str) -> Iterator[tuple[int, int]]:
-    cuts = [0, *(cut.start() for cut in _HUMP.finditer(part)), len(part)]
-    for start, end in pairwise(cuts):
-        yield offset + start, offset + end
+def _hump_spans(offset: int, part: str) -> list[tuple[int, int]]:
+    if part.isdigit() or (part.isalpha() and _has_no_hump(part)):
+        return [(offset, offset + len(part))]
+    cuts = [offset, *(offset + cut.start() for cut in _HUMP.finditer(part)), offset + len(part)]
+    return list(pairwise(cuts))
 
 
-def _pair_terms(run: str, offset: int) -> Iterator[tuple[str, int, int]]:
+def _has_no_hump(letters: str) -> bool:
+    return letters.islower() or letters.isupper() or letters[1:].islower()
+
+
+def _pair_terms(run: str, offset: int) -> list[_Placed]:
     """Overlapping pairs, and the last character alone: so a single character is found by its prefix."""
     folded = fold(run)
-    exact = len(folded) == len(run)
-    for i in range(len(folded)):
-        start, end = (offset + i, offset + min(i + 2, len(run))) if exact else (offset, offset + len(run))
-        yield folded[i : i + 2], start, end
+    if len(folded) != len(run):
+        return [(folded[i : i + 2], offset, offset + len(run)) for i in range(len(folded))]
+    last = offset + len(run)
+    return [(folded[i : i + 2], offset + i, min(offset + i + 2, last)) for i in range(len(folded))]
 
 
 def _word_term(word: str, language: str) -> str:
-    return fold(stem(unicodedata.normalize("NFKC", word).lower()[:LONGEST_TERM], language)) or fold(word)
+    normal = word if word.isascii() else unicodedata.normalize("NFKC", word)
+    return fold(stem(normal.lower()[:LONGEST_TERM], language)) or fold(word)
 
 
 SHORT_QUERY = 3

@@ -12,9 +12,8 @@ from recollect.store.dumped import (
     DumpedSession,
     DumpedVector,
 )
-from recollect.store.transaction import session_values
+from recollect.store.transaction import document_values, session_values
 from recollect.store.undump import Undump
-from recollect.store.writing import document_values
 from recollect.types import Relation
 
 

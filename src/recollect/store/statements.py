@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -32,8 +32,8 @@ class Statements(Protocol):
     def count(self, query: str, /, **parameters: Any) -> int:
         """How many rows a statement changed."""
 
-    def many(self, query: str, /, parameters: Iterable[Mapping[str, Any]]) -> None:
-        """A statement that writes, once for each of the parameters."""
+    def many(self, query: str, /, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+        """A statement that writes, once for each row of values; `names` says which parameters they are."""
 
     def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Rows by the names of their columns, read as they are taken."""

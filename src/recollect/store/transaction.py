@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
 from recollect.store.base import Generation, Record, Vector
 from recollect.store.statements import Row, Statements
-from recollect.types import Session, Usage
+from recollect.types import Document, Session, Usage
 
 Numbered = Literal["memory", "session", "document", "generation"]
 
@@ -23,7 +23,7 @@ class Transaction:
     def __init__(self, statements: Statements, namespace: str, now: datetime) -> None:
         self._statements = statements
         self._now = now
-        self._waiting: dict[str, list[Mapping[str, Any]]] = {}
+        self._waiting: dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]] = {}
         self._sessions: dict[str, int] = {}
         self._positions: dict[int, int] = {}
         self._last: dict[Numbered, int] = {}
@@ -60,12 +60,17 @@ class Transaction:
 
     def soon(self, query: str, /, **parameters: Any) -> None:
         """A row that may wait for others of its kind."""
-        self._waiting.setdefault(query, []).append(self._given(parameters))
+        given = self._given(parameters)
+        self.soon_each(query, tuple(given), [tuple(given.values())])
+
+    def soon_each(self, query: str, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+        """Rows that may wait, each with a value for every one of the names."""
+        self._waiting.setdefault((query, names), []).extend(rows)
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        for query, parameters in waiting.items():
-            self._statements.many(query, parameters)
+        for (query, names), rows in waiting.items():
+            self._statements.many(query, names, rows)
 
     def next_number(self, kind: Numbered) -> int:
         """A number that no row of this kind has had."""
@@ -163,4 +168,16 @@ def session_values(session: Session, *, extracted: bool) -> dict[str, Any]:
         "agent": session.agent,
         "summary": session.summary,
         "extracted": extracted,
+    }
+
+
+def document_values(document: Document, hash: bytes) -> dict[str, Any]:
+    """A document's columns."""
+    return {
+        "id": document.id,
+        "name": document.name,
+        "title": document.title,
+        "hash": hash,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
     }

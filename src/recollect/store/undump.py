@@ -23,8 +23,8 @@ from recollect.store.dumped import (
     Step,
 )
 from recollect.store.rows import tuned_column
-from recollect.store.transaction import session_values
-from recollect.store.writing import Writer, document_values
+from recollect.store.transaction import document_values, session_values
+from recollect.store.writing import Writer
 from recollect.types import Relation, Session, Tuned
 
 _IN_MEMORY = 32_000_000

@@ -73,5 +73,5 @@ def rewrite(
     kept = stored(analysed.terms)
     if kept["terms"] != terms:
         statements.count("set_terms", namespace=text.namespace, number=text.key, **kept)
-    keys = [{"namespace": text.namespace, "key": key, "memory": text.key} for key in set(analysed.near_keys)]
-    statements.many("add_near_key", keys)
+    keys = [(text.namespace, key, text.key) for key in set(analysed.near_keys)]
+    statements.many("add_near_key", ("namespace", "key", "memory"), keys)

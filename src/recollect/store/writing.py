@@ -6,21 +6,28 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
 
 from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
-from recollect.query.duplicates import is_near_duplicate
+from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.store import rows
 from recollect.store.base import Added, Generation, Record, Text
 from recollect.store.text import analyse
-from recollect.store.transaction import Transaction
+from recollect.store.transaction import Transaction, document_values
 from recollect.times import from_micros_or_none
 from recollect.types import Document, Memory, OnDuplicate, Receipt, Relation
 
 REINFORCEMENT = 0.1
 MOST_SIMILAR = 20
 """How many texts that share a key are looked at before a memory is taken for new."""
+
+
+_NOT_OWN = ("session", "position", "document", "near_keys", "vector")
+OWN_COLUMNS = tuple(name for name in Record.__dataclass_fields__ if name not in _NOT_OWN)
+_values_of = attrgetter(*OWN_COLUMNS)
 
 
 class Known(NamedTuple):
@@ -37,6 +44,8 @@ class Known(NamedTuple):
 
 class Writer(Transaction):
     """Memories, their relations and documents: written, changed, forgotten."""
+
+    own: ClassVar[tuple[str, ...]] = OWN_COLUMNS
 
     # memories
 
@@ -85,30 +94,36 @@ class Writer(Transaction):
     def insert(self, record: Record, *, document: int | None = None) -> int:
         """The row, with its keyword entry; its number."""
         key = self.next_number("memory")
-        self.soon("add_memory", number=key, **self._placed(record, document))
+        self.soon_each("add_memory", self._names, [self._row(key, record, document)])
         return key
 
     def write_over(self, key: int, record: Record, *, document: int | None = None) -> None:
         """Every column of a memory that is there, but for its number and its id."""
         self._terms_change(key, record.terms)
-        self.run("copy_memory", number=key, **self._placed(record, document))
+        row = self._row(key, record, document)
+        self.run("copy_memory", **dict(zip(self._names, row, strict=True)))
 
-    def _placed(self, record: Record, document: int | None) -> dict[str, Any]:
-        """All columns but the number; a session that is not there yet is made."""
-        session = position = None
-        if record.session is not None:
-            session = self.session(record.session, record.created_at)
-            position = self._place_in(session, record.position)
-        return {
-            **self.columns(record),
-            "session": session,
-            "position": position,
-            "document": document,
-        }
+    def _row(self, key: int, record: Record, document: int | None) -> tuple[Any, ...]:
+        return (*self.values(record), *self._place(record), document, key, self.namespace)
+
+    def _place(self, record: Record) -> tuple[int | None, int | None]:
+        """Its session, which is made when it is not there yet, and its place there."""
+        if record.session is None:
+            return None, None
+        session = self.session(record.session, record.created_at)
+        return session, self._place_in(session, record.position)
 
     def columns(self, record: Record) -> dict[str, Any]:
         """A record's own columns; number, session, position and document are the writer's business."""
-        return columns(record)
+        return dict(zip(self.own, self.values(record), strict=True))
+
+    def values(self, record: Record) -> tuple[Any, ...]:
+        """The values of those columns."""
+        return _values_of(record)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return (*self.own, "session", "position", "document", "number", "namespace")
 
     def _place_in(self, session: int, wanted: int | None) -> int:
         """The next place in a session, unless one is wanted."""
@@ -172,25 +187,21 @@ class Writer(Transaction):
         if not record.near_keys:
             return ()
         shared = {known.key: known for near in record.near_keys for known in similar.get(near, ())}
-        newest = sorted(shared.values(), reverse=True)[:MOST_SIMILAR]
-        terms = terms_of(record.content, record.language) if newest else []
-        found = [
-            known
-            for known in newest
-            if known.key != key and is_near_duplicate(terms, terms_of(known.content, known.language))
-        ]
+        shared.pop(key, None)
+        found = _near_duplicates(record, shared.values()) if shared else []
         self.set_near_keys(key, record.near_keys)
         for known in found:
             self.draw(key, known.key, "near_duplicate", "recollect", self._now)
         if record.deleted_at is None:
+            itself = _known(key, record)
             for near in record.near_keys:
-                similar.setdefault(near, []).insert(0, _known(key, record))
+                similar[near] = [itself, *similar.get(near, ())[: MOST_SIMILAR - 1]]
         return tuple(known.id for known in found)
 
     def set_near_keys(self, key: int, near_keys: Iterable[int]) -> None:
         """What near-duplicates of this memory will be found by."""
-        for near in dict.fromkeys(near_keys):
-            self.soon("add_near_key", key=near, memory=key)
+        rows = [(self.namespace, near, key) for near in dict.fromkeys(near_keys)]
+        self.soon_each("add_near_key", ("namespace", "key", "memory"), rows)
 
     def change(
         self, id: str, rewrite: Callable[[Memory], Record], generation: Generation | None, session: str | None
@@ -371,28 +382,12 @@ def _is_current(record: Record, now: datetime) -> bool:
     return record.deleted_at is None and record.superseded_by is None and not is_over
 
 
+def _near_duplicates(record: Record, shared: Iterable[Known]) -> list[Known]:
+    """Those of the newest few of these that say nearly the same."""
+    mine = features(terms_of(record.content, record.language))
+    newest = sorted(shared, reverse=True)[:MOST_SIMILAR]
+    return [known for known in newest if overlap(mine, features(terms_of(known.content, known.language)))]
+
+
 def _known(key: int, record: Record) -> Known:
     return Known(key, record.id, record.content, record.language, record.tags, record.files, record.metadata)
-
-
-def document_values(document: Document, hash: bytes) -> dict[str, Any]:
-    """A document's columns."""
-    return {
-        "id": document.id,
-        "name": document.name,
-        "title": document.title,
-        "hash": hash,
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-    }
-
-
-_NOT_COLUMNS = ("session", "position", "document", "near_keys", "vector")
-
-
-def columns(record: Record) -> dict[str, Any]:
-    """A record's own columns; number, session, position and document are the writer's business."""
-    return {name: getattr(record, name) for name in _COLUMNS}
-
-
-_COLUMNS = tuple(name for name in Record.__dataclass_fields__ if name not in _NOT_COLUMNS)

@@ -96,20 +96,21 @@ class PostgresStatements(Statements):
     def count(self, query: str, /, **parameters: Any) -> int:
         return self.connection.execute(*self._prepared(query, parameters)).rowcount
 
-    def many(self, query: str, /, parameters: Iterable[Mapping[str, Any]]) -> None:
+    def many(self, query: str, /, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
         """Many new rows are copied in; few, or anything else, take one round trip together."""
-        bound = [_bound(each) for each in parameters]
-        copied = copying(self._schema, query) if len(bound) >= COPIED and self._may_copy() else None
+        rows = [[*map(_plain, row)] for row in values]
+        copied = copying(self._schema, query) if len(rows) >= COPIED and self._may_copy() else None
         if copied is None:
             text = prepared(self._schema, query, frozenset(), None)
             with self.connection.pipeline():
-                for each in bound:
-                    self.connection.execute(text, each)
+                for row in rows:
+                    self.connection.execute(text, dict(zip(names, row, strict=True)))
             return
-        text, names = copied
+        text, wanted = copied
+        places = [names.index(name) for name in wanted]
         with self.connection.cursor() as cursor, cursor.copy(text) as copy:
-            for each in bound:
-                copy.write_row([each[name] for name in names])
+            for row in rows:
+                copy.write_row([row[place] for place in places])
 
     def _may_copy(self) -> bool:
         """Whether rows can be copied in: not by a tenant, whose every row is checked."""

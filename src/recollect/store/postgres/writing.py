@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from recollect.store.base import Record
@@ -10,7 +11,9 @@ from recollect.store.postgres.statements import PostgresStatements
 from recollect.store.postgres.words import tsvector
 from recollect.store.statements import Row
 from recollect.store.transaction import Numbered
-from recollect.store.writing import Writer, columns
+from recollect.store.writing import OWN_COLUMNS, Writer
+
+_values_but_terms = attrgetter(*(name for name in OWN_COLUMNS if name != "terms"))
 
 
 class PostgresWriter(Writer):
@@ -47,9 +50,11 @@ class PostgresWriter(Writer):
         self._words += length(record.terms)
         return super().insert(record, document=document)
 
-    def columns(self, record: Record) -> dict[str, Any]:
+    own = (*(name for name in OWN_COLUMNS if name != "terms"), "terms", "length")
+
+    def values(self, record: Record) -> tuple[Any, ...]:
         """A record's own columns; terms as PostgreSQL searches them."""
-        return columns(record) | entry(record.terms)
+        return (*_values_but_terms(record), tsvector(record.terms), length(record.terms))
 
     def _terms_change(self, key: int, terms: str) -> None:
         before = self.value("length_of", number=key)

@@ -383,8 +383,10 @@ NOT EXISTS (
   AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint))
 
 -- count_pending -- How many memories have no vector of this generation yet.
-SELECT count(*) FROM memory m
-WHERE m.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND {unembedded}
+WITH n AS (SELECT number FROM namespace WHERE name = :namespace)
+SELECT (SELECT count(*) FROM memory WHERE namespace = (SELECT number FROM n)) - (
+  SELECT count(*) FROM vector WHERE namespace = (SELECT number FROM n)
+  AND generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint))
 
 -- keys_of -- The memories, live or not, that these ids name.
 SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
