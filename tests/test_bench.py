@@ -103,7 +103,7 @@ def test_json_has_every_figure(cli: Cli) -> None:
             assert at["tag"]["hits"] == at["namespace"]["hits"] == 1, "all that there is"
             assert at["slowed_by"] > 0
             assert at["exact"] == {"questions": 5, "keyword": 1.0, "semantic": 1.0}
-            assert at["bytes"] > at["derived_bytes"] == 0
+            assert at["bytes"] > at["derived_bytes"] >= 0
             assert (at["cold"], at["fresh_resident_bytes"]) == (None, None)
 
 

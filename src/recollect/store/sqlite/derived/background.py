@@ -16,8 +16,6 @@ if TYPE_CHECKING:  # a process that only writes a little needs no numpy
 
 NEWER = 500
 """So many rows that no segment has are worth a new one."""
-MERGED, SETTLED = 4, 50
-"""A segment is merged with what is newer unless it is so many times as large; the fewer, the quicker."""
 READERS_WAIT = 2.0
 """After so many seconds a process that only reads sets about what others left undone."""
 PATIENCE = 30.0
@@ -65,7 +63,7 @@ class Background:
 
     def settle(self) -> None:
         """Index everything that is there, now; waits for whoever is at it."""
-        while not self._build(1, SETTLED) and not self._stop.wait(0.05):
+        while not self._build(1, wholly=True) and not self._stop.wait(0.05):
             pass
 
     def close(self) -> None:
@@ -80,7 +78,7 @@ class Background:
     def _run(self, pause: float) -> None:
         try:
             if not self._stop.wait(pause):
-                self._build(NEWER, MERGED)
+                self._build(NEWER)
         except (RecollectError, OSError, ValueError, IndexError, MemoryError) as error:
             self._given_up = True
             _log.warning("The indexes beside the store could not be made, so it stays slower: %s", error)
@@ -88,8 +86,8 @@ class Background:
             with self._lock:
                 self._thread = None
 
-    def _build(self, least: int, ratio: int) -> bool:
+    def _build(self, least: int, *, wholly: bool = False) -> bool:
         """Whether this process could do it: another one may be at it."""
         from recollect.store.sqlite.derived.building import Building
 
-        return Building(self._connections, self._shelf(), self._stop.is_set).run(least, ratio)
+        return Building(self._connections, self._shelf(), self._stop.is_set).run(least, wholly=wholly)

@@ -26,8 +26,10 @@ from recollect.store.statements import Row
 AT_ONCE = 2_000
 """Rows that are read in one step."""
 _PART = 50_000
+_RATIO = 4
+"""A segment is merged with what is newer, unless it is so many times as large."""
 _SMALL = 4_000
-"""A segment that is not even so large is always merged with what is newer."""
+"""One that is not even so large always is."""
 
 Segment = TypeVar("Segment", WordSegment, VectorSegment)
 
@@ -55,14 +57,12 @@ class Building:
         self._connections = connections
         self._shelf = shelf
         self._should_stop = should_stop
-        self._ratio = 1
 
-    def run(self, least: int, ratio: int) -> bool:
+    def run(self, least: int, *, wholly: bool = False) -> bool:
         """Index what is new, if it is at least so much; whether the lock could be had.
 
-        Segments are merged with what is newer unless they are `ratio` times as large.
+        `wholly` leaves one segment of each kind.
         """
-        self._ratio = ratio
         self._shelf.folder.mkdir(mode=0o700, exist_ok=True)
         with locking.held(self._shelf.folder / "lock") as mine:
             if mine:
@@ -72,6 +72,8 @@ class Building:
                         pass
                     while self._vectors(least):
                         pass
+                    if wholly:
+                        self._merge_all()
                     self._strike_out()
             return mine
 
@@ -116,7 +118,7 @@ class Building:
             rows = [words.Row(*row) for row in changed if row[2] is not None]
             arrays = words.build(rows, average, [row[0] for row in changed])
             new.append(WordSegment(arrays, {"average": average}))
-        old = self._taken(opened, "words", opened.words, sum(map(len, new)))
+        old = _taken(opened, "words", opened.words, sum(map(len, new)))
         arrays = words.merge([*old.segments, *new], average)
         if not old.stays:
             arrays["touched"] = np.empty(0, np.int64)
@@ -151,7 +153,7 @@ class Building:
         merged = [each for each in opened.listed if each.kind == "vectors" and each.generation not in in_use]
         for generation in sorted(in_use & set(new)):
             count = sum(len(part.numbers) for part in new[generation])
-            old = self._taken(opened, "vectors", opened.of_generation(generation), count, generation)
+            old = _taken(opened, "vectors", opened.of_generation(generation), count, generation)
             name = _new_name("vectors")
             size = vectors.write(self._shelf.path(name), new[generation], old.segments)
             listed.append(Listed(0, "vectors", name, generation, upto, size))
@@ -175,17 +177,26 @@ class Building:
 
     # what both have in common
 
-    def _taken(
-        self, opened: Opened, kind: str, segments: Sequence[Segment], new: int, generation: int | None = None
-    ) -> _Old[Segment]:
-        """The segments that the new rows are merged with: the newest, as long as they are not much larger."""
-        listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
-        first = len(listed)
-        total = new
-        while first and listed[first - 1].size < max(self._ratio * total, _SMALL):
-            first -= 1
-            total += listed[first].size
-        return _Old(listed[:first], listed[first:], list(segments[first:]))
+    def _merge_all(self) -> None:
+        opened = self._opened()
+        listed = [each for each in opened.listed if each.kind == "words"]
+        if len(listed) > 1:
+            with self._connections.reading() as connection:
+                average = statistics(SqliteStatements(connection)).average
+            arrays = words.merge(opened.words, average) | {"touched": np.empty(0, np.int64)}
+            name = _new_name("words")
+            files.write(self._shelf.path(name), arrays, {"average": average})
+            whole = Listed(0, "words", name, None, opened.words_upto, len(arrays["numbers"]))
+            self._publish([whole], listed, opened)
+            opened = self._opened()
+        for generation in sorted({number for number, _ in opened.vectors}):
+            listed = [each for each in opened.listed if each.generation == generation]
+            if len(listed) > 1:
+                name = _new_name("vectors")
+                size = vectors.write(self._shelf.path(name), [], opened.of_generation(generation))
+                whole = Listed(0, "vectors", name, generation, opened.vectors_upto, size)
+                self._publish([whole], listed, opened)
+                opened = self._opened()
 
     def _publish(
         self,
@@ -215,6 +226,19 @@ class Building:
         """What was removed while it was being indexed leaves no trace either."""
         if changed := [row[0] for row in self._read("changed_after", after=0)]:
             scrubbing.strike_out(self._shelf, self._opened(), changed)
+
+
+def _taken(
+    opened: Opened, kind: str, segments: Sequence[Segment], new: int, generation: int | None = None
+) -> _Old[Segment]:
+    """The segments that the new rows are merged with: the newest, as long as they are not much larger."""
+    listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
+    first = len(listed)
+    total = new
+    while first and listed[first - 1].size < max(_RATIO * total, _SMALL):
+        first -= 1
+        total += listed[first].size
+    return _Old(listed[:first], listed[first:], list(segments[first:]))
 
 
 def _new_name(kind: str) -> str:
