@@ -93,6 +93,7 @@ def figures(subject: Subject, about: list[str], memories: int) -> dict[str, Any]
     told: dict[str, Any] = {
         "version": built.get("version") or _commit(),
         "ms": {name: report.latency(seconds) for name, seconds in subject.seconds.items()},
+        "cpu_ms": {name: report.latency(seconds) for name, seconds in subject.cpu.items()},
         "added": len(subject.seconds.get("add", ())),
         "notes": {
             "hybrid": adapter.hybrid_is,

@@ -50,6 +50,7 @@ class Subject:
     process: Process | None = None
     built: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
     answers: dict[str, list[list[int]]] = field(default_factory=dict)
     told: dict[str, list[list[str]]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -226,6 +227,7 @@ class Run:
         reply = subject.ask("ask", mode=mode, question=question)
         if is_timed:
             subject.seconds.setdefault(f"{mode}{label}", []).append(reply["seconds"])
+            subject.cpu.setdefault(f"{mode}{label}", []).append(reply["cpu"])
             subject.answers.setdefault(f"{mode}{label}", []).append(reply["numbers"])
             subject.told.setdefault(f"{mode}{label}", []).append(reply["texts"])
 

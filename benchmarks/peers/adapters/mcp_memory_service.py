@@ -76,11 +76,16 @@ class McpMemoryService(Peer):
         )
 
     def build(self, batches: Iterator[Sequence[Row]]) -> None:
-        """In batches; a text that is there already is not kept twice."""
+        """In batches; a text that is there already is not kept twice.
+
+        ANALYZE is a favour: without it newer versions of SQLite take seconds for its keyword query.
+        """
         for rows in batches:
             kept = self._run(self._storage.store_batch([self._memory(row) for row in rows]))
             self._copies += [row.number for row, (is_kept, _) in zip(rows, kept, strict=True) if not is_kept]
             self._given.known.clear()
+        self._storage.conn.execute("ANALYZE")
+        self._storage.conn.commit()
 
     def add(self, row: Row) -> None:
         """Its own look for near-duplicates included."""
