@@ -27,15 +27,15 @@ def test_the_nearest_are_all_that_are_as_near() -> None:
     vectors = np.eye(20, dtype=np.float32)
     vectors[15] = vectors[3]
     judge = exact.cosines(vectors, vectors[:5])
-    assert judge(3, [3, 15]) == 1.0
-    assert judge(3, [15]) == 0.5
-    assert judge(2, [7]) == 0.0
+    assert judge(3, [3, 15], ()) == 1.0
+    assert judge(3, [15], ()) == 0.5
+    assert judge(2, [7], ()) == 0.0
 
 
 def test_what_a_peer_did_not_keep_is_not_asked_of_it() -> None:
     vectors = np.eye(20, dtype=np.float32)
     vectors[15] = vectors[3]
-    assert exact.cosines(vectors, vectors[:5], left_out=[15])(3, [3]) == 1.0
+    assert exact.cosines(vectors, vectors[:5])(3, [3], {15}) == 1.0
 
 
 def test_bm25_is_the_sum_over_the_words_of_a_question() -> None:

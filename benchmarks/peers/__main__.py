@@ -44,6 +44,7 @@ def arguments() -> argparse.Namespace:
     add("--rebuild", default="recollect", help="with --reuse: which to build anew all the same")
     add("--adds", type=int, default=1_000, help="how many are added one by one, at most")
     add("--adding-seconds", type=float, default=30.0, help="for how long each peer adds, at most")
+    add("--asking-seconds", type=float, default=60.0, help="for how long each is asked in a round, at most")
     add("--patience", type=float, default=1_800.0, help="how many seconds a build may take")
     add("--out", type=Path, default=Path("peers.json"), help="the JSON; the tables go beside it as .md")
     return parser.parse_args()
@@ -69,6 +70,7 @@ def main() -> None:
         key=wanted.key,
         adds=given.adds,
         adding_seconds=given.adding_seconds,
+        asking_seconds=given.asking_seconds,
         patience=given.patience,
         reuse=given.reuse,
         rebuild=given.rebuild.split(","),
@@ -94,6 +96,7 @@ def figures(subject: Subject, about: list[str], memories: int) -> dict[str, Any]
         "version": built.get("version") or _commit(),
         "ms": {name: report.latency(seconds) for name, seconds in subject.seconds.items()},
         "cpu_ms": {name: report.latency(seconds) for name, seconds in subject.cpu.items()},
+        "asked": {name: len(answers) for name, answers in subject.answers.items()},
         "added": len(subject.seconds.get("add", ())),
         "notes": {
             "hybrid": adapter.hybrid_is,

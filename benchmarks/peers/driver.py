@@ -112,7 +112,7 @@ class Driver:
         from benchmarks.peers.exact import bm25, judged
 
         texts = (self.peer.words(text) for text, _ in self._data.rows())
-        asked = [self.peer.asked(question.text) for question in self._questions]
+        asked = [self.peer.asked(question.text) for question in self._questions[: len(answers)]]
         return {"shares": judged(bm25(texts, asked, self._class.idf, set(left_out)), answers)}
 
     def memory(self) -> dict[str, Any]:

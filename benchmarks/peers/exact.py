@@ -14,32 +14,31 @@ K1, B = 1.2, 0.75
 _AT_ONCE = 65_536
 _SAME = 1e-4
 """Scores that differ by no more than this share are a tie: peers calculate in single precision."""
-_SPARE = 200
+_KEPT = 1_000
+"""How many of the nearest are kept, so that ten are left when a peer has no copies."""
 
 Scores = dict[int, float]
 
 
-def cosines(
-    vectors: NDArray[np.float32], questions: NDArray[np.float32], left_out: Collection[int] = ()
-) -> Callable[[int, Sequence[int]], float]:
-    """A judge of the vector leg: the share of a question's ten nearest that are among these numbers."""
-    count = min(len(vectors), _SPARE + len(left_out))
+Judge = Callable[[int, Sequence[int], Collection[int]], float]
+"""The number of a question, what was found, what was never there -> the share of the best that was found."""
+
+
+def cosines(vectors: NDArray[np.float32], questions: NDArray[np.float32]) -> Judge:
+    """A judge of the vector leg, by exact search."""
     best = np.empty((len(questions), 0), np.float32)
     numbers = np.empty((len(questions), 0), np.int64)
     for start in range(0, len(vectors), _AT_ONCE):
         block = questions @ vectors[start : start + _AT_ONCE].T
         best = np.hstack([best, block])
         numbers = np.hstack([numbers, np.broadcast_to(np.arange(start, start + block.shape[1]), block.shape)])
-        kept = np.argsort(-best, axis=1, kind="stable")[:, :count]
-        best, numbers = np.take_along_axis(best, kept, 1), np.take_along_axis(numbers, kept, 1)
-    absent = set(left_out)
+        if best.shape[1] > _KEPT:
+            kept = np.argpartition(-best, _KEPT, axis=1)[:, :_KEPT]
+            best, numbers = np.take_along_axis(best, kept, 1), np.take_along_axis(numbers, kept, 1)
 
-    def judge(question: int, found: Sequence[int]) -> float:
-        right = [
-            float(score)
-            for score, number in zip(best[question], numbers[question], strict=True)
-            if int(number) not in absent
-        ]
+    def judge(question: int, found: Sequence[int], left_out: Collection[int]) -> float:
+        there = [int(number) not in left_out for number in numbers[question]]
+        right = sorted(best[question][there].tolist(), reverse=True)
         scores = {n: float(vectors[n] @ questions[question]) for n in found if n < len(vectors)}
         return overlap(right, scores)
 

@@ -49,6 +49,7 @@ _QUALITY: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "keyword leg = exact": ("{:.3f}", lambda f: f["overlap"]["keyword"]),
     "hybrid finds it": ("{:.3f}", lambda f: f["found"]),
     "scoped hits of 10": ("{:.1f}", lambda f: f["scoped_hits"]),
+    "questions": ("{:.0f}", lambda f: f["asked"]["hybrid"]),
     "rows added": ("{:.0f}", lambda f: f["added"]),
     "left out copies": ("{:.0f}", lambda f: f["copies_left_out"]),
 }

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.base import Peer, part_of
+from benchmarks.peers.base import MODES, Mode, Peer, part_of
 from benchmarks.peers.data import Data
 from benchmarks.peers.driver import peer_class
 from benchmarks.peers.environments import NotInstalled, prepared, requirements, variables
-from benchmarks.peers.exact import cosines
+from benchmarks.peers.exact import Judge, cosines
 from benchmarks.peers.processes import Failed, Process, copied, size_of
 
 Tell = Callable[[str], None]
@@ -35,6 +35,7 @@ class Plan:
     key: str
     adds: int
     adding_seconds: float
+    asking_seconds: float
     patience: float
     reuse: bool
     rebuild: Sequence[str]
@@ -55,6 +56,13 @@ class Subject:
     told: dict[str, list[list[str]]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     failed: str | None = None
+
+    def note(self, name: str, reply: dict[str, Any]) -> None:
+        """An answer, and what it took."""
+        self.seconds.setdefault(name, []).append(reply["seconds"])
+        self.cpu.setdefault(name, []).append(reply["cpu"])
+        self.answers.setdefault(name, []).append(reply["numbers"])
+        self.told.setdefault(name, []).append(reply["texts"])
 
     def ask(self, do: str, **given: Any) -> dict[str, Any]:
         """Of the process that is running."""
@@ -206,44 +214,34 @@ class Run:
         subject.ask("settle")
 
     def _ask(self) -> None:
-        count = len(self.plan.data.questions())
-        self._round("", count, is_timed=False)
-        self._round("", count, is_timed=True)
+        for is_timed in (False, True):
+            self._round(MODES, is_timed=is_timed)
         for subject in self._each():
-            subject.facts["resident_bytes"] = subject.ask("memory")["bytes"]
-
-    def _round(self, label: str, count: int, *, is_timed: bool, only_hybrid: bool = False) -> None:
-        """Every question in every mode, one peer after the other."""
-        for question in range(count):
-            for mode in ("hybrid",) if only_hybrid else ("hybrid", "keyword", "vector"):
-                for subject in self._each(question):
-                    if mode in subject.adapter.modes:
-                        with self._guarded(subject):
-                            self._ask_one(subject, mode, question, label, is_timed)
-            if question % 50 == 49:
-                self.tell(f"{'asked' if is_timed else 'warmed up with'} {question + 1} of {count}")
-
-    def _ask_one(self, subject: Subject, mode: str, question: int, label: str, is_timed: bool) -> None:
-        reply = subject.ask("ask", mode=mode, question=question)
-        if is_timed:
-            subject.seconds.setdefault(f"{mode}{label}", []).append(reply["seconds"])
-            subject.cpu.setdefault(f"{mode}{label}", []).append(reply["cpu"])
-            subject.answers.setdefault(f"{mode}{label}", []).append(reply["numbers"])
-            subject.told.setdefault(f"{mode}{label}", []).append(reply["texts"])
+            with self._guarded(subject):
+                subject.facts["resident_bytes"] = subject.ask("memory")["bytes"]
 
     def _scoped(self) -> None:
         """Each question within the hundredth that the text it was made from belongs to."""
         for is_timed in (False, True):
-            for question, about in enumerate(self.plan.data.about()):
-                for subject in self._each(question):
-                    with self._guarded(subject):
-                        self._ask_scoped(subject, question, part_of(about), is_timed)
+            self._round(("hybrid",), is_timed=is_timed, label="scoped", in_part=True)
 
-    def _ask_scoped(self, subject: Subject, question: int, part: str, is_timed: bool) -> None:
-        reply = subject.ask("ask", mode="hybrid", question=question, part=part)
-        if is_timed:
-            subject.seconds.setdefault("scoped", []).append(reply["seconds"])
-            subject.answers.setdefault("scoped", []).append(reply["numbers"])
+    def _round(
+        self, modes: Sequence[Mode], *, is_timed: bool, label: str | None = None, in_part: bool = False
+    ) -> None:
+        """Every question, one peer after the other; whoever has used up its time is asked no more."""
+        spent = dict.fromkeys((subject.name for subject in self.subjects), 0.0)
+        for question, about in enumerate(self.plan.data.about()):
+            part = part_of(about) if in_part else None
+            for mode in modes:
+                for subject in self._each(question):
+                    if mode in subject.adapter.modes and spent[subject.name] < self.plan.asking_seconds:
+                        with self._guarded(subject):
+                            reply = subject.ask("ask", mode=mode, question=question, part=part)
+                            spent[subject.name] += reply["seconds"]
+                            if is_timed:
+                                subject.note(label or mode, reply)
+            if question % 50 == 49:
+                self.tell(f"{'asked' if is_timed else 'warmed up with'} {question + 1} questions")
 
     def _after_adds(self) -> None:
         """One by one; whoever has used up its time adds no more, but is asked again like the rest."""
@@ -255,34 +253,34 @@ class Run:
         for subject in self._each():
             with self._guarded(subject):
                 subject.ask("settle")
-        count = len(self.plan.data.questions())
         for is_timed in (False, True):
-            self._round(" after adds", count, is_timed=is_timed, only_hybrid=True)
+            self._round(("hybrid",), is_timed=is_timed, label="hybrid after adds")
 
     def _add_one(self, subject: Subject, number: int) -> None:
         subject.seconds.setdefault("add", []).append(subject.ask("add", fresh=number)["seconds"])
 
     def _judge(self) -> None:
         """Against exact search, on the store as it was built."""
-        data = self.plan.data
+        asked = np.array([question.vector for question in self.plan.data.questions()])
+        judge = cosines(self.plan.data.vectors(), asked)
         for subject in self._each():
             self._stop(subject)
             copied(self._store(subject), self._running(subject))
             subject.process = self._process(subject, self._running(subject))
             with self._guarded(subject):
-                self._judge_one(subject, data)
+                self._judge_one(subject, judge)
             self._stop(subject)
 
-    def _judge_one(self, subject: Subject, data: Data) -> None:
-        asked = data.questions()
+    def _judge_one(self, subject: Subject, judge: Judge) -> None:
+        """By as many questions as it was asked in the time it had."""
         left_out = subject.built["left_out"]
         found = {
-            mode: [subject.ask("leg", mode=mode, question=n)["numbers"] for n in range(len(asked))]
-            for mode in ("keyword", "vector")
-            if mode in subject.adapter.modes
+            mode: [subject.ask("leg", mode=mode, question=n)["numbers"] for n in range(len(answers))]
+            for mode, answers in subject.answers.items()
+            if mode in ("keyword", "vector")
         }
-        judge = cosines(data.vectors(), np.array([question.vector for question in asked]), left_out)
-        shares = {"vector": [judge(n, numbers) for n, numbers in enumerate(found["vector"])]}
+        absent = set(left_out)
+        shares = {"vector": [judge(n, numbers, absent) for n, numbers in enumerate(found["vector"])]}
         if "keyword" in found:
             shares["keyword"] = subject.ask("words", answers=found["keyword"], left_out=left_out)["shares"]
         subject.facts["overlap"] = {mode: sum(each) / len(each) for mode, each in shares.items()}
