@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +96,7 @@ class Run:
             phase()
         for subject in self.subjects:
             self._stop(subject)
-            shutil.rmtree(self._running(subject), ignore_errors=True)
+            shutil.rmtree(self._running(subject).parent, ignore_errors=True)
         return self.subjects
 
     # the peers that are still in it
@@ -126,7 +127,7 @@ class Run:
         return self.plan.work / "stores" / self.plan.key / subject.name
 
     def _running(self, subject: Subject) -> Path:
-        return self.plan.work / "running" / subject.name
+        return self.plan.work / "running" / f"{self.plan.key}-{os.getpid()}" / subject.name
 
     def _process(self, subject: Subject, store: Path) -> Process:
         logs = self.plan.work / "logs"

@@ -78,6 +78,10 @@ class Txtai(Peer):
         told: list[str] = self._embeddings.scoring.tokenize(text)
         return told
 
+    def asked(self, question: str) -> Sequence[str]:
+        """A word that is asked twice counts twice."""
+        return self.words(question)
+
     def close(self) -> None:
         """Lets go of the database."""
         self._embeddings.close()
