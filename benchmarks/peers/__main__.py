@@ -79,21 +79,21 @@ def main() -> None:
     subjects = run.measured()
     texts = [text for text, _ in data.rows()]
     about = [texts[number] for number in data.about()]
-    peers = {subject.name: figures(subject, about, data.memories) for subject in subjects}
-    whole = {"about": _about(data.facts), "peers": peers, "left_out": run.not_there}
+    left_out = run.not_there | {s.name: s.failed for s in subjects if s.failed and not s.answers}
+    peers = {s.name: figures(s, about, data.memories) for s in subjects if s.name not in left_out}
+    whole = {"about": _about(data.facts), "peers": peers, "left_out": left_out}
     given.out.write_text(json.dumps(whole, indent=1), "utf-8")
-    tables = _heading(whole["about"]) + report.markdown(peers)
+    lines = "".join(f"- left out: {name}: {why}\n" for name, why in left_out.items())
+    tables = _heading(whole["about"]) + report.markdown(peers) + lines
     given.out.with_suffix(".md").write_text(tables, "utf-8")
     print(tables)
-    for name, why in run.not_there.items():
-        print(f"left out: {name}: {why}")
 
 
 def figures(subject: Subject, about: list[str], memories: int) -> dict[str, Any]:
     """What was measured of one peer."""
     built, adapter = subject.built, subject.adapter
     told: dict[str, Any] = {
-        "version": built.get("version") or _commit(),
+        "version": built["version"] or _commit(),
         "ms": {name: report.latency(seconds) for name, seconds in subject.seconds.items()},
         "cpu_ms": {name: report.latency(seconds) for name, seconds in subject.cpu.items()},
         "asked": {name: len(answers) for name, answers in subject.answers.items()},
@@ -105,12 +105,12 @@ def figures(subject: Subject, about: list[str], memories: int) -> dict[str, Any]
             "words": adapter.words_are,
         },
         "failed": subject.failed,
+        "build_seconds": round(built["seconds"], 2),
+        "memories_per_second": round(memories / built["seconds"], 1),
+        "bytes": built["bytes"],
+        "copies_left_out": len(built["left_out"]),
         **subject.facts,
     }
-    if built:
-        told["build_seconds"], told["bytes"] = round(built["seconds"], 2), built["bytes"]
-        told["memories_per_second"] = round(memories / built["seconds"], 1)
-        told["copies_left_out"] = len(built["left_out"])
     if "scoped" in subject.answers:
         scoped = subject.answers["scoped"]
         told["scoped_hits"] = sum(map(len, scoped)) / len(scoped)
@@ -122,7 +122,7 @@ def figures(subject: Subject, about: list[str], memories: int) -> dict[str, Any]
 
 def _about(facts: dict[str, Any]) -> dict[str, Any]:
     return {
-        "command": f"python -m benchmarks.peers {shlex.join(sys.argv[1:])}",
+        "command": f"python -m benchmarks.peers {shlex.join(map(_named, sys.argv[1:]))}",
         "commit": _commit(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load": os.getloadavg(),
@@ -130,6 +130,11 @@ def _about(facts: dict[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: value for name, value in facts.items() if name != "vectors"},
     }
+
+
+def _named(argument: str) -> str:
+    """A file by its name alone: where it lies is nobody's business."""
+    return Path(argument).name if os.sep in argument else argument
 
 
 def _heading(about: dict[str, Any]) -> str:
