@@ -59,11 +59,11 @@ class Driver:
         shutil.rmtree(self._store, ignore_errors=True)
         peer = self.peer
         reading = Stopwatch()
-        start = perf_counter()
+        start, cpu = perf_counter(), time.process_time()
         peer.build(reading.over(self._batches()))
-        took = perf_counter() - start - reading.seconds
-        quiet = self.settle()["seconds"]
-        return {"seconds": took + quiet, "left_out": list(peer.left_out())}
+        took = perf_counter() - start - reading.seconds + self.settle()["seconds"]
+        cpu = time.process_time() - cpu - reading.cpu
+        return {"seconds": took, "cpu": cpu, "left_out": list(peer.left_out())}
 
     def _batches(self) -> Iterator[Sequence[Row]]:
         rows, vectors = self._data.rows(), self._data.vectors()
@@ -131,14 +131,15 @@ class Driver:
 class Stopwatch:
     """How long an iterator took to say what comes next."""
 
-    seconds = 0.0
+    seconds = cpu = 0.0
 
     def over(self, batches: Iterator[Sequence[Row]]) -> Iterator[Sequence[Row]]:
         """The same, timed."""
         while True:
-            start = perf_counter()
+            start, cpu = perf_counter(), time.process_time()
             batch = next(batches, None)
             self.seconds += perf_counter() - start
+            self.cpu += time.process_time() - cpu
             if batch is None:
                 return
             yield batch

@@ -39,6 +39,7 @@ _COLUMNS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "one add p50": ("{:.2f}", lambda f: f["ms"]["add"]["p50"]),
     "add p95": ("{:.2f}", lambda f: f["ms"]["add"]["p95"]),
     "build s": ("{:.1f}", lambda f: f["build_seconds"]),
+    "build CPU s": ("{:.1f}", lambda f: f["build_cpu_seconds"]),
     "memories/s": ("{:.0f}", lambda f: f["memories_per_second"]),
     "cold ms": ("{:.0f}", lambda f: f["ms"]["cold"]["p50"]),
     "resident MB": ("{:.0f}", lambda f: f["resident_bytes"] / _MEGA),
