@@ -106,7 +106,7 @@ def figures(subject: Subject, about: list[str], memories: int) -> dict[str, Any]
         },
         "failed": subject.failed,
         "build_seconds": round(built["seconds"], 2),
-        "build_cpu_seconds": round(built["cpu"], 2),
+        "build_cpu_seconds": built["cpu"],
         "memories_per_second": round(memories / built["seconds"], 1),
         "bytes": built["bytes"],
         "copies_left_out": len(built["left_out"]),

@@ -63,7 +63,7 @@ class Driver:
         peer.build(reading.over(self._batches()))
         took = perf_counter() - start - reading.seconds + self.settle()["seconds"]
         cpu = time.process_time() - cpu - reading.cpu
-        return {"seconds": took, "cpu": cpu, "left_out": list(peer.left_out())}
+        return {"seconds": took, "cpu": round(cpu, 2), "left_out": list(peer.left_out())}
 
     def _batches(self) -> Iterator[Sequence[Row]]:
         rows, vectors = self._data.rows(), self._data.vectors()
