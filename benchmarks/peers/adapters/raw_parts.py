@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.base import HITS, Hit, Mode, Peer, Question, Row, Vector, plain_words
+from benchmarks.peers.base import HITS, Hit, Mode, Peer, Question, Row, Vector
 
 _DEPTH, _RESCORED = 50, 200
 _LARGE = 500_000
@@ -99,7 +99,7 @@ class RawParts(Peer):
         return str(self._db.execute("SELECT text FROM memory WHERE number = ?", (number,)).get)
 
     def _match(self, text: str, part: str | None) -> list[int]:
-        expression = " OR ".join(f'"{word}"' for word in dict.fromkeys(plain_words(text)))
+        expression = " OR ".join(f'"{word}"' for word in dict.fromkeys(self.words(text)))
         if not expression:
             return []
         if part is None:
@@ -131,10 +131,6 @@ class RawParts(Peer):
             text.encode(), self._as_text, None, include_offsets=False, include_colocated=False
         )
         return [str(word) for word in told]
-
-    def asked(self, question: str) -> Sequence[str]:
-        """The words of each quoted string."""
-        return list(dict.fromkeys(w for word in plain_words(question) for w in self.words(word)))
 
     def close(self) -> None:
         """The database alone has something open."""
