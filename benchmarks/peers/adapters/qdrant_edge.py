@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from benchmarks.peers.base import HITS, Hit, Mode, Peer, Question, Row
 
 _DEPTH = 50
 _K = 1.2
+_EVERY = 10
 
 
 class QdrantEdge(Peer):
@@ -43,14 +43,15 @@ class QdrantEdge(Peer):
         self._bm25 = self._q.Bm25(self._q.Bm25Config(k=_K, b=0.75, avg_len=average))
 
     def build(self, batches: Iterator[Sequence[Row]]) -> None:
-        """The average length, as BM25 needs it beforehand, comes from the first rows."""
-        first = next(batches)
-        average = sum(len(self.words(row.text)) for row in first) / len(first)
+        """The average length, which BM25 needs beforehand, comes from rows of all times."""
+        all_rows = list(batches)
+        sample = [row for rows in all_rows for row in rows[::_EVERY]]
+        average = sum(len(self.words(row.text)) for row in sample) / len(sample)
         self._settings.write_text(json.dumps({"average": average}), "utf-8")
         self._embed_with(average)
         index = self._q.UpdateOperation.create_field_index("part", self._q.PayloadSchemaType.Keyword)
         self._shard.update(index)
-        for rows in chain([first], batches):
+        for rows in all_rows:
             self._shard.update(self._q.UpdateOperation.upsert_points([self._point(row) for row in rows]))
         self._shard.optimize()
         self._shard.flush()
