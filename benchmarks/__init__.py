@@ -1,0 +1,1 @@
+"""What it costs, measured; each file says how it is run."""
