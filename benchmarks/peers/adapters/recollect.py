@@ -85,7 +85,7 @@ class Recollect(Peer):
         (found,) = store.search([scope], words, near)
         best = [each.key for each in (found.by_words if words else found.by_meaning)][:HITS]
         loaded = store.load(best, scope.now)
-        return [int(loaded[key].memory.id) for key in best]
+        return [int(loaded[key].id) for key in best]
 
     def _keywords(self, text: str) -> KeywordQuery:
         """What `recall` looks for in the keyword index."""

@@ -112,10 +112,10 @@ def best(
     left = np.cumsum([0.0, *(limit for _, limit, _ in reversed(lists))])[::-1].tolist()
     scores = np.zeros(end - start, np.float32)
     permitted = _flags(end - start, start, masked, allowed)
-    met: list[Positions] = []
+    met: list[NDArray[np.intp]] = []
     taken = 0
     for taken, (rare, _, (docs, codes, _)) in enumerate(lists, 1):
-        at = docs - start
+        at = np.subtract(docs, start, dtype=np.intp)
         if permitted is not None:
             inside = permitted[at]
             at, codes = at[inside], codes[inside]
@@ -126,7 +126,7 @@ def best(
             break
     if not met:
         return Best(np.empty(0, np.int64), np.empty(0, np.float32))
-    candidates = _promising(scores, met, floor - left[taken])
+    candidates = _promising(scores, met, floor - left[taken]).astype(np.int32)
     found = scores[candidates]
     for rare, _, (docs, codes, _) in lists[taken:]:
         found += weights[_looked_up(docs, codes, candidates + start)] * np.float32(rare)
@@ -136,13 +136,10 @@ def best(
 
 def _exactly(leaf: Leaf, docs: Positions, rarity: Sequence[float], average: float) -> Scores:
     """The score of each of these, to the last bit as if there were no other segment."""
-    lengths = leaf.segment.lengths[docs]
-    scores = np.zeros(len(docs))
-    for each, rare in zip(leaf.found, rarity, strict=True):
-        if each is not None:
-            often = _looked_up(each.docs, each.codes, docs) >> 8
-            scores += bm25.weight(often, lengths, average) * rare
-    return scores
+    found = [(each, rare) for each, rare in zip(leaf.found, rarity, strict=True) if each is not None]
+    often = np.stack([_looked_up(each.docs, each.codes, docs) for each, _ in found]) >> 8
+    weights = bm25.weight(often, leaf.segment.lengths[docs], average)
+    return np.asarray((weights * np.array([[rare] for _, rare in found])).sum(axis=0))
 
 
 def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) -> NDArray[np.bool_] | None:
@@ -161,7 +158,7 @@ def _lowest_of_best(scores: Scores, most: int) -> float:
     return float(np.partition(scores, -most)[-most]) if len(scores) >= most else 0.0
 
 
-def _promising(scores: Scores, met: Sequence[Positions], least: float) -> Positions:
+def _promising(scores: Scores, met: Sequence[NDArray[np.intp]], least: float) -> NDArray[np.intp]:
     """Everyone who was met and has at least so much."""
     if least > 0:
         met = [at[scores[at] >= least] for at in met]
@@ -173,7 +170,7 @@ def _looked_up(docs: Positions, values: NDArray[Any], wanted: Positions) -> NDAr
     """What a term has in each of these memories; 0 where it does not stand."""
     if not len(docs):
         return np.zeros(len(wanted), values.dtype)
-    at = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
+    at = np.minimum(docs.searchsorted(wanted), len(docs) - 1)
     return np.where(docs[at] == wanted, values[at], values.dtype.type(0))
 
 

@@ -71,10 +71,10 @@ class VectorSegment:
             chosen = _better(guesses, max(FEW, most, (end - start) // 20)) + start
         else:
             chosen = np.arange(start, end)
-        if len(chosen) > max(FEW // 2, 2 * most):
+        if len(chosen) > max(FEW, 2 * most):
             bits = np.stack([row.take(chosen) for row in self.coded.bits])
             estimates = asked.estimates(bits, self.coded.trust[chosen], self.coded.offset[chosen])
-            chosen = chosen[_better(estimates, max(FEW // 3, 2 * most, len(chosen) // 25))]
+            chosen = chosen[_better(estimates, max(FEW // 2, 2 * most, len(chosen) // 16))]
         return self._looked_at(chosen, vector)
 
     def of_memories(self, namespace: int, vector: Floats, memories: Numbers) -> Nearest:
