@@ -286,7 +286,8 @@ def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -
         return fuse.first_answer(legs)
     mixed = fuse.mix(legs, checks.weights(options.weights, question.weights))
     lend(mixed)
-    mixed.drop_nothing()
+    if len(legs.semantic) >= DEPTH:  # where there are fewer, a scope returns all that it has
+        mixed.drop_nothing()
     return mixed
 
 
