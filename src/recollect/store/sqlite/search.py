@@ -71,10 +71,10 @@ def match(
     statements: Statements, namespaces: Namespaces, scope: Scope, words: Words, opened: Opened | None
 ) -> list[Candidate]:
     """By words: from the segments, where there are some. A quoted phrase is insisted on, unless nothing in
-    scope has it; only FTS5 knows which words follow each other."""
+    scope has it."""
     if not namespaces or not words.query:
         return []
-    if opened is not None and opened.words and not words.query.phrases:
+    if opened is not None and opened.words and not _needs_order(words.query):
         from recollect.store.sqlite import indexed
 
         return indexed.match(statements, namespaces, scope, words, opened)
@@ -86,6 +86,11 @@ def match(
         if found:
             return found
     return []
+
+
+def _needs_order(query: KeywordQuery) -> bool:
+    """Whether it asks which words follow each other, as only FTS5 knows; a few letters fold to several."""
+    return bool(query.phrases) or any(" " in term for term in query.terms)
 
 
 def _match(statements: Statements, parameters: dict[str, Any], limit: int) -> list[Candidate]:
