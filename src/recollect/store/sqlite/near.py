@@ -57,7 +57,7 @@ def near(
         found = _in_scope(statements, parameters, nearest, nearness.limit)
         if len(found) >= nearness.limit or len(nearest.numbers) < most:
             return found, similarity
-    nearest = _nearest(statements, spaces, nearness.limit, numbers_in_scope(statements, parameters))
+    nearest = _nearest(statements, spaces, reach, numbers_in_scope(statements, parameters))
     return _in_scope(statements, parameters, nearest, nearness.limit), similarity
 
 
