@@ -170,7 +170,9 @@ def nearest_to(memories: Memories, text: str) -> tuple[str, float]:
 
 def assert_found_by_its_own_text(memories: Memories, *ids: str) -> None:
     for id in ids:
-        assert nearest_to(memories, memories.get(id).content) == (id, pytest.approx(1.0, abs=1e-4))
+        found, score = nearest_to(memories, memories.get(id).content)
+        assert found == id
+        assert score == pytest.approx(1.0, abs=1e-4)
 
 
 def test_a_changed_text_is_found_by_what_it_says_now(path: Path) -> None:
