@@ -21,10 +21,20 @@ def held(path: Path) -> Iterator[bool]:
         finally:
             if is_mine:
                 _held.remove(file)
+                _unlock(file)
+
+
+def _unlock(file: IO[bytes]) -> None:
+    """At once, also if a forked child has the file still; elsewhere closing it does."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _let_go() -> None:
-    """A forked child has the parent's file too, and would hold the lock for as long as it lives."""
+    """A forked child has the parent's file too, and would hold the lock when that one is killed."""
     for file in _held:
         file.close()
     _held.clear()
