@@ -101,7 +101,7 @@ def having_labels(
     languages = {language for space in namespaces.values() for language in space.facts.languages} or {"en"}
     alternatives = [[tag] for tag in scope.tags] + ([list(scope.speakers)] if scope.speakers else [])
     required = [
-        {tuple(terms_of(label, language)) for label in labels for language in languages}
+        {tuple(" ".join(terms_of(label, language)).split()) for label in labels for language in languages}
         for labels in alternatives
     ]
     required = [each for each in required if all(each)]
@@ -285,7 +285,7 @@ class Searched(NamedTuple):
     def best(self, most: int, allowed: NDArray[np.int64] | None = None) -> Best:
         """The best memories, best first; of those `allowed` (ascending), if given."""
         weights = bm25.weights(self.average)
-        found = Best.of([self._freshest(allowed)], most)
+        found = self._freshest(most, allowed)
         for leaf in self.leaves:
             for span in leaf.spans:
                 floor = float(found.scores[most - 1]) * _NEARLY if len(found.scores) >= most else 0.0
@@ -294,9 +294,9 @@ class Searched(NamedTuple):
                 found = Best.of([found, part], most)
         return found
 
-    def _freshest(self, allowed: NDArray[np.int64] | None) -> Best:
+    def _freshest(self, most: int, allowed: NDArray[np.int64] | None) -> Best:
         found = self.fresh.best(self.namespaces, self.rarity, self.average)
-        if allowed is None:
-            return found
-        inside = np.isin(found.numbers, allowed)
-        return Best(found.numbers[inside], found.scores[inside])
+        if allowed is not None:
+            inside = np.isin(found.numbers, allowed)
+            found = Best(found.numbers[inside], found.scores[inside])
+        return Best.of([found], most)

@@ -74,7 +74,7 @@ class Near:
             if len(found) >= limit or len(nearest.numbers) < most:
                 return found
         inside = numbers_in_scope(self._statements, self._parameters)
-        nearest = _nearest(self._statements, self._spaces, limit, inside)
+        nearest = _nearest(self._statements, self._spaces, self._reach, inside)
         return self._in_scope(nearest)
 
     def _in_scope(self, nearest: Nearest) -> list[Candidate]:

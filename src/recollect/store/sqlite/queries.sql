@@ -328,9 +328,12 @@ WHERE c.number <= :change AND c.memory <= :upto
 SELECT number, memory, namespace, generation, embedding FROM vector
 WHERE number > :after AND number <= :upto ORDER BY number LIMIT :limit
 
--- generations_in_use -- Those that are searched or being filled.
-SELECT generation FROM namespace WHERE generation IS NOT NULL
-UNION SELECT next_generation FROM namespace WHERE next_generation IS NOT NULL
+-- generations_with_vectors -- Those that are searched, being filled, or could be taken up again.
+SELECT g.number FROM generation g WHERE EXISTS (
+  SELECT 1 FROM namespace n CROSS JOIN vector v ON v.namespace = n.number AND v.generation = g.number)
+
+-- dimensions -- How many dimensions the vectors of each generation have.
+SELECT number, dimensions FROM generation
 
 -- add_segment -- A file that holds from now on.
 INSERT INTO segment (kind, name, generation, upto, size) VALUES (:kind, :name, :generation, :upto, :size)
@@ -343,6 +346,12 @@ DELETE FROM word_change WHERE number <= :change
 
 -- changed_after -- Memories that segments may have otherwise, or that are gone.
 SELECT DISTINCT memory FROM word_change WHERE number > :after
+
+-- vectors_of -- The vectors that these memories have now.
+SELECT number FROM vector WHERE memory IN (SELECT value FROM json_each(:memories))
+
+-- any_vector -- Whether one of these vectors holds.
+SELECT EXISTS (SELECT 1 FROM json_each(:numbers) wanted CROSS JOIN vector v ON v.number = wanted.value)
 
 -- vectors_by_number -- These vectors.
 SELECT number, embedding FROM vector WHERE number IN (SELECT value FROM json_each(:numbers))

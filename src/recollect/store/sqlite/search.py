@@ -82,7 +82,7 @@ def match(
     nothing in scope has it."""
     if not namespaces or words is None or not words.query:
         return []
-    if opened is not None and opened.words:
+    if opened is not None and opened.words and not _needs_order(words.query):
         from recollect.store.sqlite import indexed
 
         known = indexed.match(statements, namespaces, scope, words, opened, labelled)
@@ -96,6 +96,11 @@ def match(
         if found:
             return found
     return []
+
+
+def _needs_order(query: KeywordQuery) -> bool:
+    """Whether one of its terms is several words, as a few letters fold to: only FTS5 knows their order."""
+    return any(" " in term for term in query.terms)
 
 
 def _match(statements: Statements, parameters: dict[str, Any], limit: int) -> list[Candidate]:

@@ -48,6 +48,14 @@ MOST_NEWER = 20_000
 """Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
 
 
+def _size(path: Path) -> int:
+    """How long a file is; 0 if somebody has just removed it."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 class SqliteWriter(Writer):
     """What only SQLite's readers need: they hold vectors in memory and must learn that some are gone."""
 
@@ -68,6 +76,7 @@ class SqliteStore(SqlStore):
         self._connections = Connections(path, create=create)
         self._background = Background(self._connections, lambda: self._shelf)
         self._struck_out = 0
+        self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
 
     @property
     def read_only(self) -> bool:
@@ -85,9 +94,8 @@ class SqliteStore(SqlStore):
         """The segments beside the file; numpy is imported when they are first asked for."""
         from recollect.store.sqlite.derived.shelf import Shelf
 
-        path = self._connections.path
-        assert path is not None
-        return Shelf(Path(f"{path.resolve()}{FOLDER}"))
+        assert self._folder is not None
+        return Shelf(self._folder)
 
     def __str__(self) -> str:
         return str(self._connections.path or "a store in memory")
@@ -106,7 +114,8 @@ class SqliteStore(SqlStore):
 
     def settle(self) -> None:
         if self._connections.path is not None and not self.read_only:
-            self._background.settle()
+            with self._connections.translated():
+                self._background.settle()
 
     def _read(self, action: Callable[[Statements], Result]) -> Result:
         with self._connections.reading() as connection:
@@ -126,10 +135,10 @@ class SqliteStore(SqlStore):
         """What was removed or changed leaves no trace in the segments."""
         if change <= self._struck_out or self._connections.path is None:
             return
-        from recollect.store.sqlite.derived.scrubbing import strike_out
+        from recollect.store.sqlite.derived.scrubbing import Outdated, strike_out
 
-        changed = [row[0] for row in self._rows("changed_after", after=self._struck_out)]
-        strike_out(self._shelf, self._read(self._shelf.newest), changed)
+        after = self._struck_out
+        strike_out(self._shelf, self._read(lambda statements: Outdated.read(statements, self._shelf, after)))
         self._struck_out = change
 
     # candidates
@@ -151,7 +160,7 @@ class SqliteStore(SqlStore):
         opened = self._segments(statements, namespaces.state, nearness)
         try:
             return self._found(statements, namespaces, scope, words, nearness, opened)
-        except (IndexError, ValueError):
+        except (IndexError, ValueError, MemoryError):
             if opened is None or not opened.listed:
                 raise
             self._shelf.condemn()  # a file that lies; the rows do not
@@ -183,7 +192,7 @@ class SqliteStore(SqlStore):
     def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
         """The segments, where they help: in a small store FTS5 is done before numpy is imported."""
         is_worth_it = nearness is not None or "numpy" in sys.modules or state.memory > WORTH_NUMPY
-        if self._connections.path is None or not is_worth_it:
+        if self._connections.path is None or not is_worth_it or not state.memory:
             return None
         opened = self._shelf.at(state.segment, statements)
         newer = max(state.memory - opened.words_upto, state.vector - opened.vectors_upto)
@@ -242,10 +251,9 @@ class SqliteStore(SqlStore):
 
     def _bytes(self) -> int:
         path = self._connections.path
-        if path is None:
+        if path is None or self._folder is None:
             return 0
-        beside = Path(f"{path.resolve()}{FOLDER}").glob("*")
-        return path.stat().st_size + sum(each.stat().st_size for each in beside)
+        return path.stat().st_size + sum(map(_size, self._folder.glob("*")))
 
     def check(self, analyse: Analyser) -> list[Finding]:
         with self._connections.inspecting() as connection:

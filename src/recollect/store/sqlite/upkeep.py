@@ -39,7 +39,7 @@ def rebuild(statements: SqliteStatements, analyse: Analyser, progress: Progress 
     connection.execute("INSERT INTO memory_words (memory_words) VALUES ('rebuild')")
     for name in ("vectors", "relations", "links", "successors", "sessions", "documents"):
         statements.count(f"mend_{name}")
-    connection.execute("DELETE FROM near_key; DELETE FROM segment; DELETE FROM word_change")
+    connection.execute("DELETE FROM near_key; DELETE FROM segment")
     for done, (text, terms) in enumerate(upkeep.texts(statements), 1):
         upkeep.rewrite(statements, text, terms, analyse(text))
         if progress and (done % upkeep.BATCH == 0 or done == total):

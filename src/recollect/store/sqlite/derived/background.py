@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ NEWER = 500
 READERS_WAIT = 2.0
 """After so many seconds a process that only reads sets about what others left undone."""
 PATIENCE = 30.0
+REST = 600.0
+"""So many seconds after a fault it is tried again: there may be room by then."""
 _log = logging.getLogger("recollect")
 
 
@@ -32,7 +35,7 @@ class Background:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._for_writer = False
-        self._given_up = False
+        self._not_before = 0.0
         mind_forks(self)
 
     def before_fork(self) -> None:
@@ -50,16 +53,22 @@ class Background:
 
     def notice(self, unindexed: int, *, wrote: bool) -> None:
         """That so many rows are in no segment; returns at once."""
-        if unindexed < NEWER or self._given_up or self._connections.path is None:
+        if unindexed < NEWER or self._connections.path is None or self._connections.read_only:
+            return
+        if time.monotonic() < self._not_before:
             return
         with self._lock:
             self._for_writer |= wrote
             if self._thread is None and not self._stop.is_set():
                 pause = 0.0 if wrote else READERS_WAIT
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._run, args=(pause,), name="recollect-index", daemon=True
                 )
-                self._thread.start()
+                self._thread = thread
+                try:
+                    thread.start()
+                except RuntimeError:  # none can be had, or the interpreter ends
+                    self._thread = None
 
     def settle(self) -> None:
         """Index everything that is there, now; waits for whoever is at it."""
@@ -80,8 +89,9 @@ class Background:
             if not self._stop.wait(pause):
                 self._build(NEWER)
         except (RecollectError, OSError, ValueError, IndexError, MemoryError) as error:
-            self._given_up = True
-            _log.warning("The indexes beside the store could not be made, so it stays slower: %s", error)
+            self._not_before = time.monotonic() + REST
+            if not self._stop.is_set():
+                _log.warning("The indexes beside the store could not be made, so it stays slower: %s", error)
         finally:
             with self._lock:
                 self._thread = None

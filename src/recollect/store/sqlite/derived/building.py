@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -67,15 +67,22 @@ class Building:
         with locking.held(self._shelf.folder / "lock") as mine:
             if mine:
                 with suppress(_Changed, Stopped):
-                    self._tidy()
-                    while self._words(least):
-                        pass
-                    while self._vectors(least):
-                        pass
-                    if wholly:
-                        self._merge_all()
-                    self._strike_out()
+                    try:
+                        self._make(least, wholly)
+                    except (ValueError, IndexError):  # a file that lies
+                        self._shelf.condemn()
+                        self._make(least, wholly)
             return mine
+
+    def _make(self, least: int, wholly: bool) -> None:
+        self._tidy()
+        while self._words(least):
+            pass
+        while self._vectors(least):
+            pass
+        if wholly:
+            self._merge_all()
+        self._strike_out()
 
     def _read(self, query: str, /, **parameters: Any) -> list[Row]:
         if self._should_stop():
@@ -90,13 +97,15 @@ class Building:
     def _tidy(self) -> None:
         """Forget a listing whose files can't be read, and remove files that nobody lists."""
         opened = self._opened()
-        if self._shelf.is_broken:
+        if opened.is_broken:
+            opened = self._opened()  # unless others changed it just then
+        if opened.is_broken:
             self._publish([], opened.listed)
-            opened = self._opened()
-        listed = {each.name for each in opened.listed}
+        listed = {each.name for each in self._opened().listed}
         for path in self._shelf.folder.iterdir():
             if path.suffix == ".unfinished" or (path.suffix == SUFFIX and path.stem not in listed):
-                path.unlink(missing_ok=True)
+                with suppress(OSError):  # another process may have it open
+                    path.unlink()
 
     # words
 
@@ -106,13 +115,15 @@ class Building:
             statements = SqliteStatements(connection)
             newest, _, waiting = statements.rows("last_rows")[0]
             opened = self._shelf.newest(statements)
-            if newest - opened.words_upto + waiting < least or self._shelf.is_broken:
+            if newest - opened.words_upto + waiting < least or opened.is_broken:
                 return False
             change = statements.value("last_change")
             average = statistics(statements).average
             statements.count("begin_indexing")
+        if waiting:
+            self._strike_out()  # of what stays, before the changes are settled
         rows, upto = self._new_rows(opened.words_upto, newest)
-        new = [WordSegment(words.build(rows, average, ()), {"average": average})] if rows else []
+        new = [WordSegment(words.build(rows, average, ()), {"average": average})]
         changed = self._read("changes_to_index", change=change, upto=opened.words_upto)
         if changed:
             rows = [words.Row(*row) for row in changed if row[2] is not None]
@@ -143,27 +154,33 @@ class Building:
 
     def _vectors(self, least: int) -> bool:
         """Index some vectors that are new; False once fewer than `least` are left."""
-        opened = self._opened()
-        newest = self._read("last_rows")[0][1]
-        if newest - opened.vectors_upto < least or self._shelf.is_broken:
-            return False
+        with self._connections.writing() as connection:
+            statements = SqliteStatements(connection)
+            newest = statements.rows("last_rows")[0][1]
+            opened = self._shelf.newest(statements)
+            if newest - opened.vectors_upto < least or opened.is_broken:
+                return False
+            statements.count("begin_indexing")
         new, upto = self._new_vectors(opened.vectors_upto, newest)
-        in_use = {row[0] for row in self._read("generations_in_use")}
+        alive = {row[0] for row in self._read("generations_with_vectors")}
         listed: list[Listed] = []
-        merged = [each for each in opened.listed if each.kind == "vectors" and each.generation not in in_use]
-        for generation in sorted(in_use & set(new)):
+        merged = [each for each in opened.listed if each.kind == "vectors" and each.generation not in alive]
+        for generation in sorted(new):
             count = sum(len(part.numbers) for part in new[generation])
             old = _taken(opened, "vectors", opened.of_generation(generation), count, generation)
             name = _new_name("vectors")
             size = vectors.write(self._shelf.path(name), new[generation], old.segments)
             listed.append(Listed(0, "vectors", name, generation, upto, size))
             merged += old.merged
+        if not listed and (held := [each for each in opened.listed if each.kind == "vectors"]):
+            listed, merged = [held[-1]._replace(upto=upto)], held[-1:]  # the same, and read further
         self._publish(listed, merged, opened)
-        return bool(listed)
+        return bool(new)
 
     def _new_vectors(self, after: int, newest: int) -> tuple[dict[int, list[vectors.Read]], int]:
         """Some vectors after this one, by generation, and up to which one that is all."""
         new: defaultdict[int, list[vectors.Read]] = defaultdict(list)
+        dimensions: dict[int, int] = dict(self._read("dimensions"))
         count = 0
         while count < _PART:
             found = self._read("vectors_to_index", after=after, upto=newest, limit=AT_ONCE)
@@ -171,7 +188,7 @@ class Building:
                 return new, newest
             after = found[-1][0]
             count += len(found)
-            for generation, rows in _by_generation(found).items():
+            for generation, rows in _by_generation(found, dimensions).items():
                 new[generation].append(_read_vectors(rows))
         return new, after
 
@@ -220,12 +237,13 @@ class Building:
         if not is_as_it_was:
             self._shelf.remove(each.name for each in new)
             raise _Changed
-        self._shelf.remove(each.name for each in merged)
+        self._shelf.remove({each.name for each in merged} - {each.name for each in new})
 
     def _strike_out(self) -> None:
         """What was removed while it was being indexed leaves no trace either."""
-        if changed := [row[0] for row in self._read("changed_after", after=0)]:
-            scrubbing.strike_out(self._shelf, self._opened(), changed)
+        with self._connections.reading() as connection:
+            outdated = scrubbing.Outdated.read(SqliteStatements(connection), self._shelf)
+        scrubbing.strike_out(self._shelf, outdated)
 
 
 def _taken(
@@ -235,7 +253,7 @@ def _taken(
     listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
     first = len(listed)
     total = new
-    while first and listed[first - 1].size < max(_RATIO * total, _SMALL):
+    while first and listed[first - 1].size <= max(_RATIO * total, _SMALL):
         first -= 1
         total += listed[first].size
     return _Old(listed[:first], listed[first:], list(segments[first:]))
@@ -245,13 +263,12 @@ def _new_name(kind: str) -> str:
     return f"{kind}-{secrets.token_hex(8)}"
 
 
-def _by_generation(found: Sequence[Row]) -> dict[int, list[Row]]:
-    """Rows of `vectors_to_index`; of a generation only those as long as its first: any other is broken."""
+def _by_generation(found: Sequence[Row], dimensions: Mapping[int, int]) -> dict[int, list[Row]]:
+    """Rows of `vectors_to_index`, but for broken ones: of another length than their generation's."""
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for row in found:
-        kept = rows[row[3]]
-        if not kept or len(row[4]) == len(kept[0][4]):
-            kept.append(row)
+        if len(row[4]) == 4 * dimensions.get(row[3], -1):
+            rows[row[3]].append(row)
     return rows
 
 

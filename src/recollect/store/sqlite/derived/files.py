@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
@@ -9,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 MAGIC = b"RClt seg"
 VERSION = 1
 _ALIGNED = 64
+_AT_ONCE = 1 << 20
 _FIXED = len(MAGIC) + 12
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -45,9 +47,7 @@ def making(path: Path, shapes: Mapping[str, Shape], facts: Mapping[str, Any]) ->
     unfinished = path.with_suffix(".unfinished")
     try:
         with unfinished.open("w+b") as file:
-            os.posix_fallocate(file.fileno(), 0, size) if hasattr(os, "posix_fallocate") else file.truncate(
-                size
-            )
+            _take_room(file, size)
             with mmap.mmap(file.fileno(), size) as mapped:
                 mapped[: len(head)] = head
                 arrays = {name: _view(mapped, place, shapes[name]) for name, place in places.items()}
@@ -60,6 +60,20 @@ def making(path: Path, shapes: Mapping[str, Shape], facts: Mapping[str, Any]) ->
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _take_room(file: IO[bytes], size: int) -> None:
+    """Writing to a mapped file for which there is no room would be fatal."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+    for start in range(0, size, _AT_ONCE):
+        file.write(bytes(min(_AT_ONCE, size - start)))
+    file.flush()
 
 
 def write(path: Path, arrays: Arrays, facts: Mapping[str, Any]) -> None:
@@ -75,17 +89,22 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as looked:
             head = _head(looked)
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        shapes = {name: Shape(np.dtype(dtype), tuple(shape)) for name, dtype, shape, _ in head["arrays"]}
-        arrays = {name: _view(mapped, place, shapes[name]) for name, _, _, place in head["arrays"]}
+        arrays = _arrays(mapped, head)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{path.name}: {error}") from error
     return arrays, head["facts"] | {"bytes": head["size"]}
 
 
-def places(path: Path) -> dict[str, int]:
-    """Where in a file each array begins."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        return {name: place for name, _, _, place in _head(mapped)["arrays"]}
+@contextmanager
+def changing(path: Path) -> Iterator[Arrays]:
+    """The arrays of a file, to be written over where they stand; whoever has mapped it sees it at once."""
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        arrays = _arrays(mapped, _head(mapped))
+        try:
+            yield arrays
+        finally:
+            arrays.clear()
+        mapped.flush()
 
 
 def _head(mapped: mmap.mmap) -> dict[str, Any]:
@@ -101,6 +120,13 @@ def _head(mapped: mmap.mmap) -> dict[str, Any]:
     if len(mapped) != head["size"]:
         raise ValueError("it is cut off")
     return head
+
+
+def _arrays(mapped: mmap.mmap, head: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    return {
+        name: _view(mapped, place, Shape(np.dtype(dtype), tuple(shape)))
+        for name, dtype, shape, place in head["arrays"]
+    }
 
 
 def _layout(shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> tuple[bytes, dict[str, int], int]:

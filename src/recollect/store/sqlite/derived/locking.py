@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,36 @@ from typing import IO
 def held(path: Path) -> Iterator[bool]:
     """Whether this process holds the lock for the time of the block; never waits."""
     with path.open("a+b") as file:
-        yield _locked(file)
+        is_mine = _locked(file)
+        if is_mine:
+            _held.append(file)
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                _held.remove(file)
+                _unlock(file)
+
+
+def _unlock(file: IO[bytes]) -> None:
+    """At once, also if a forked child has the file still; elsewhere closing it does."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _let_go() -> None:
+    """A forked child has the parent's file too, and would hold the lock when that one is killed."""
+    for file in _held:
+        file.close()
+    _held.clear()
+
+
+_held: list[IO[bytes]] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
 
 
 def _locked(file: IO[bytes]) -> bool:

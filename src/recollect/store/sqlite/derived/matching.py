@@ -49,6 +49,8 @@ class Leaf(NamedTuple):
 
     segment: WordSegment
     spans: Sequence[Span]
+    masked: Positions
+    """Everyone in the segment who no longer holds, asked or not: how rare a word is depends on all."""
     found: Sequence[Occurrences | None]
 
     @classmethod
@@ -64,17 +66,14 @@ class Leaf(NamedTuple):
         return cls(
             segment,
             [Span(*span, segment.within(span, stale)) for span in spans if span[0] < span[1]],
+            segment.everywhere(stale) if len(stale) else np.empty(0, np.int32),
             [segment.beginning(each.term) if each.prefix else segment.term(each.term) for each in wanted],
         )
 
     def having(self) -> NDArray[np.int64]:
         """How many memories have each of the wanted terms."""
-        masked = [span.masked for span in self.spans if len(span.masked)]
         return np.array(
-            [
-                len(each.docs) - sum(_shared(each.docs, some) for some in masked) if each else 0
-                for each in self.found
-            ]
+            [len(each.docs) - _shared(each.docs, self.masked) if each else 0 for each in self.found]
         )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from recollect.forks import mind_forks
 from recollect.store.sqlite.derived import files
@@ -16,6 +18,8 @@ from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.statements import Statements
 
 SUFFIX = ".segment"
+_UNKNOWN = -1
+"""Not the version of any state: what is broken is looked at again each time."""
 
 
 class Listed(NamedTuple):
@@ -38,6 +42,11 @@ class Opened(NamedTuple):
     vectors: tuple[tuple[int, VectorSegment], ...] = ()
     vectors_upto: int = 0
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether a listed file can't be used: all are done without, until somebody makes them anew."""
+        return bool(self.listed) and not self.words and not self.vectors
+
     def of_generation(self, generation: int) -> list[VectorSegment]:
         """The segments of a generation."""
         return [segment for number, segment in self.vectors if number == generation]
@@ -48,8 +57,6 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.is_broken = False
-        """Whether a listed file could not be used: somebody should make the segments anew."""
         self._files: dict[str, WordSegment | VectorSegment] = {}
         self._version = 0
         self._opened = Opened()
@@ -68,8 +75,8 @@ class Shelf:
         """The segments as this connection sees them; `version` is the highest number of one."""
         with self._lock:
             if version != self._version:
-                self._opened = self._open(listing(statements) if version else ())
-                self._version = version
+                self._opened = self._open(listing(statements) if version else (), statements)
+                self._version = _UNKNOWN if self._opened.is_broken else version
             if not all(map(self._is_whole, self._opened.listed)):
                 self._condemn()
             return self._opened
@@ -85,7 +92,6 @@ class Shelf:
             self._condemn()
 
     def _condemn(self) -> None:
-        self.is_broken = bool(self._opened.listed)
         self._opened = Opened(self._opened.listed)
         self._files.clear()
 
@@ -107,10 +113,10 @@ class Shelf:
             with suppress(OSError):
                 self.path(name).unlink()
 
-    def _open(self, listed: tuple[Listed, ...]) -> Opened:
+    def _open(self, listed: tuple[Listed, ...], statements: Statements) -> Opened:
         wanted = {each.name for each in listed}
         self._files = {name: held for name, held in self._files.items() if name in wanted}
-        self.is_broken = False
+        are_known = wanted <= set(self._files)
         words: list[WordSegment] = []
         vectors: list[tuple[int, VectorSegment]] = []
         try:
@@ -121,8 +127,10 @@ class Shelf:
                     words.append(opened)
                 elif each.generation is not None:
                     vectors.append((each.generation, opened))
+            if not are_known and not _agree(statements, words, vectors):
+                raise Unreadable("the rows are older than the segments")
         except Unreadable:
-            self.is_broken = True
+            self._files.clear()
             return Opened(listed)
         upto = {each.kind: each.upto for each in listed}
         return Opened(listed, tuple(words), upto.get("words", 0), tuple(vectors), upto.get("vectors", 0))
@@ -133,6 +141,21 @@ class Shelf:
             return (WordSegment if listed.kind == "words" else VectorSegment)(arrays, facts)
         except KeyError as error:
             raise Unreadable(f"{listed.name} has no {error}") from error
+
+
+def _agree(
+    statements: Statements, words: Sequence[WordSegment], vectors: Sequence[tuple[int, VectorSegment]]
+) -> bool:
+    """Whether what was struck out has gone from the rows too: not if those are an older copy."""
+    struck = np.concatenate([np.empty(0, np.int64), *(segment.struck_out() for _, segment in vectors)])
+    if len(struck) and statements.value("any_vector", numbers=struck.tolist()):
+        return False
+    stale = np.array([row[0] for row in statements.rows("changed_after", after=0)], np.int64)
+    for segment in reversed(words):
+        if not np.isin(segment.struck_out(), stale).all():
+            return False
+        stale = np.union1d(stale, segment.touched)
+    return True
 
 
 def listing(statements: Statements) -> tuple[Listed, ...]:

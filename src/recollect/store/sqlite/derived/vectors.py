@@ -65,10 +65,10 @@ class VectorSegment:
         asked = Asked.of(vector, self.centre)
         if memories is not None:
             chosen = self._positions(start, end, memories)
-        elif end - start > max(FEW, most):
+        elif end - start > max(FEW, 2 * most):
             bits, length, _, offset, *_ = self.coded
             guesses = asked.guesses(bits[:, start:end], length[start:end], offset[start:end])
-            chosen = _better(guesses, max(FEW, most, (end - start) // 20)) + start
+            chosen = _better(guesses, max(FEW, 2 * most, (end - start) // 20)) + start
         else:
             chosen = np.arange(start, end)
         if len(chosen) > max(FEW, 2 * most):
@@ -76,6 +76,11 @@ class VectorSegment:
             estimates = asked.estimates(bits, self.coded.trust[chosen], self.coded.offset[chosen])
             chosen = chosen[_better(estimates, max(FEW // 2, 2 * most, len(chosen) // 16))]
         return self._looked_at(chosen, vector)
+
+    def struck_out(self) -> Numbers:
+        """The numbers of those that were removed where they stood."""
+        found: Numbers = self.numbers[self.coded.scale == 0]
+        return found
 
     def of_memories(self, namespace: int, vector: Floats, memories: Numbers) -> Nearest:
         """How near the vectors of these memories (ascending) are."""
@@ -87,7 +92,7 @@ class VectorSegment:
         inside = at < len(here)
         at = at[inside]
         found: NDArray[np.intp] = at[here[at] == memories[inside]] + start
-        return found
+        return found[self.coded.scale[found] > 0]
 
     def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
         left = (self.coded.bytes[chosen].astype(np.float32) @ vector) * self.coded.scale[chosen]

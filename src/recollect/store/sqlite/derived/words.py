@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import chain, count, pairwise
 from typing import Any, NamedTuple
 
@@ -83,6 +84,23 @@ class WordSegment:
         at = at[inside]
         found: Positions = (at[here[at] == numbers[inside]] + span[0]).astype(np.int32)
         return found
+
+    def struck_out(self) -> NDArray[np.int64]:
+        """The memories that were removed where they stood."""
+        found: NDArray[np.int64] = self.numbers[self.lengths == 0]
+        return found
+
+    def everywhere(self, numbers: NDArray[np.int64]) -> Positions:
+        """Where those of these memories (ascending) stand that it has, in whatever namespace; ascending."""
+        if len(self.spaces) <= 1:
+            return self.within((0, len(self)), numbers)
+        at = np.searchsorted(self.numbers, numbers, sorter=self._by_number)
+        found = self._by_number[np.minimum(at, len(self) - 1)]
+        return np.sort(found[self.numbers[found] == numbers])
+
+    @cached_property
+    def _by_number(self) -> Positions:
+        return np.argsort(self.numbers, kind="stable").astype(np.int32)
 
     def term(self, wanted: str) -> Occurrences | None:
         """Where a term stands."""
@@ -202,6 +220,8 @@ class _Part(NamedTuple):
 
     segment: WordSegment
     moved: Positions
+    kept: NDArray[np.bool_]
+    """Which occurrences go with it: seen once, since others may strike some out meanwhile."""
     terms: NDArray[np.int64]
     having: NDArray[np.int64]
 
@@ -251,27 +271,30 @@ def _common_terms(
     segments: Sequence[WordSegment], moved: Sequence[Positions]
 ) -> tuple[list[bytes], list[_Part]]:
     """All terms that somebody still has, in order, and each segment's own as places among them."""
-    kept = [_still_having(segment, to) for segment, to in zip(segments, moved, strict=True)]
-    named = [segment.terms() for segment in segments]
+    named = [segment.terms() for segment in segments]  # before the occurrences: a term goes after its last
+    kept = [
+        (to[segment.docs] >= 0) & (segment.codes > 0) for segment, to in zip(segments, moved, strict=True)
+    ]
+    having = [_counted(segment, some) for segment, some in zip(segments, kept, strict=True)]
     terms = sorted(
         {
             term
-            for names, having in zip(named, kept, strict=True)
-            for term, n in zip(names, having, strict=True)
+            for names, counts in zip(named, having, strict=True)
+            for term, n in zip(names, counts, strict=True)
             if n
         }
     )
     place = {term: at for at, term in enumerate(terms)}
     parts = []
-    for segment, to, names, having in zip(segments, moved, named, kept, strict=True):
+    for segment, to, some, names, counts in zip(segments, moved, kept, named, having, strict=True):
         at = np.fromiter((place.get(name, -1) for name in names), np.int64, len(names))
-        parts.append(_Part(segment, to, np.maximum.accumulate(at), having))
+        parts.append(_Part(segment, to, some, np.maximum.accumulate(at), counts))
     return terms, parts
 
 
-def _still_having(segment: WordSegment, moved: Positions) -> NDArray[np.int64]:
-    kept = _running((moved[segment.docs] >= 0) & (segment.codes > 0))
-    return kept[segment.offsets[1:]] - kept[segment.offsets[:-1]]
+def _counted(segment: WordSegment, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    running = _running(kept)
+    return running[segment.offsets[1:]] - running[segment.offsets[:-1]]
 
 
 def _spread(places: NDArray[np.int64], counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -303,7 +326,6 @@ def _piece(part: _Part, start: int, end: int, size: int) -> tuple[NDArray[np.int
     first, last = np.searchsorted(part.terms, [start, end])
     span = slice(int(segment.offsets[first]), int(segment.offsets[last]))
     to = part.moved[segment.docs[span]].astype(np.int64)
-    codes = segment.codes[span]
     terms = np.repeat(part.terms[first:last], np.diff(segment.offsets[first : last + 1]))
-    kept = (to >= 0) & (codes > 0)
-    return (terms * max(size, 1) + to)[kept], codes[kept]
+    kept = part.kept[span]
+    return (terms * max(size, 1) + to)[kept], segment.codes[span][kept]

@@ -1,0 +1,288 @@
+"""Segments beside the file change how soon an answer comes, never what it is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import Draft, Memories
+
+from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
+
+VOCABULARY = [
+    first + last for first in ("ba", "ke", "lom", "zun", "tri") for last in ("rok", "dal", "vex", "mip")
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def memories(path: Path) -> Iterator[Memories]:
+    with opened(path) as store:
+        yield store
+
+
+def some_text(chance: random.Random, words: int) -> str:
+    """Words, a few of them much more often than the others."""
+    return " ".join(VOCABULARY[int(len(VOCABULARY) * chance.random() ** 2)] for _ in range(words))
+
+
+def drafts(chance: random.Random, count: int, longest: int = 30) -> list[Draft]:
+    return [
+        Draft(
+            f"{some_text(chance, chance.randint(1, longest))} n{chance.randrange(10**9)}",
+            tags=[f"tag{chance.randrange(3)}"],
+            speaker=chance.choice([None, "Ana", "Ben"]),
+            session=chance.choice([None, "s1", "s2"]),
+            created_at=NOW - timedelta(days=chance.randrange(1, 100)),
+        )
+        for _ in range(count)
+    ]
+
+
+# words
+
+
+class Life:
+    """A store that is written to at random, in several namespaces."""
+
+    def __init__(self, path: Path, chance: random.Random) -> None:
+        self.chance = chance
+        self.path = path
+        self.memories = opened(path, embedder=None)
+        self.alive: list[tuple[str, str]] = []
+
+    def act(self, action: str) -> None:
+        {
+            "write": self.write, "long": self.write_long, "settle": self.memories.settle,
+            "forget": self.forget, "update": self.update, "delete": self.delete,
+            "supersede": self.supersede, "reopen": self.reopen,
+        }[action]()  # fmt: skip
+
+    def one(self) -> tuple[Memories, str]:
+        if not self.alive:
+            self.write()
+        namespace, id = self.chance.choice(self.alive)
+        return self.memories.in_namespace(namespace), id
+
+    def write(self, longest: int = 20) -> None:
+        name = self.chance.choice(["one", "two", "three"])
+        kept = self.memories.in_namespace(name).remember_many(drafts(self.chance, 25, longest))
+        self.alive += [(name, each.id) for each in kept]
+
+    def write_long(self) -> None:
+        self.write(400)
+
+    def forget(self) -> None:
+        for _ in range(4):
+            memories, id = self.one()
+            memories.forget(id)
+            self.alive.remove((memories.namespace, id))
+
+    def update(self) -> None:
+        for _ in range(3):
+            memories, id = self.one()
+            memories.update(id, text=some_text(self.chance, 6) + f" changed{self.chance.randrange(10**9)}")
+
+    def delete(self) -> None:
+        memories, id = self.one()
+        memories.delete(id)
+
+    def supersede(self) -> None:
+        memories, id = self.one()
+        with_same = [other for name, other in self.alive if name == memories.namespace and other != id]
+        if with_same and memories.get(id).superseded_by is None:
+            memories.supersede(id, memories.remember(f"{some_text(self.chance, 5)} instead").id)
+
+    def reopen(self) -> None:
+        self.memories.close()
+        self.memories = opened(self.path, embedder=None)
+
+
+ACTIONS = ("write", "long", "settle", "forget", "update", "delete", "supersede", "reopen")
+FILTERS: list[dict[str, Any]] = [
+    {}, {"tags": "tag1"}, {"tags": ["tag1", "tag2"]}, {"speaker": "Ana"},
+    {"speaker": ["Ana", "Ben"], "tags": "tag0"},
+    {"session": "s1"}, {"since": NOW - timedelta(days=9)}, {"namespace": ["one", "two", "three"]},
+    {"namespace": ["two", "nobody"]}, {"include_superseded": True}, {"as_of": NOW - timedelta(days=30)},
+]  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=14), st.randoms(use_true_random=False))
+def test_by_words_segments_find_what_fts5_finds(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[str], chance: random.Random
+) -> None:
+    life = Life(tmp_path_factory.mktemp("life") / "memory.db", chance)
+    for action in ("write", "settle", *actions):
+        life.act(action)
+    for filters in FILTERS:
+        for query in (*chance.sample(VOCABULARY, 2), some_text(chance, 5), "ba", "tri lom"):
+            assert_same(life.memories, query, chance.choice([1, 3, 10, 1000]), **filters)
+    life.memories.close()
+
+
+QUESTIONS = [
+    "harb", "harbour", "harbours harb", '"blue harbour"', '"harbour blue"', "nobodyhasthis",
+    "nobodyhasthis harbour", "the", "harbour master keeps the blue ledger",
+    "ﷺ", "猫", "我的", "n7", "harbour harbour", "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_questions_of_every_form(memories: Memories, query: str) -> None:
+    memories.remember_many(
+        [
+            "The harbour master keeps a blue ledger", "A blue harbour, and harbourside inns", "harb",
+            "harbour " * 60, "我的猫在家里", "ﷺ stands for four words", "صلى by itself", "!!!", "The n7 road",
+        ]
+    )  # fmt: skip
+    memories.remember_many(f"Filler {number} about nothing much" for number in range(50))
+    memories.settle()
+    memories.remember("Another blue harbour, newer than the segments")
+    if parsed := assert_same(memories, query):
+        assert parsed[0].score > 0
+
+
+def test_a_namespace_that_no_segment_knows_is_answered_best_first(memories: Memories) -> None:
+    memories.remember_many(f"The harbour number {number}" for number in range(20))
+    memories.settle()
+    new = memories.in_namespace("new")
+    new.remember("harbour and a great many other words that make it long")
+    new.remember("harbour harbour")
+    assert len(assert_same(new, "harbour")) == 2
+
+
+def test_newer_rows_do_not_hide_better_ones_in_the_segments(memories: Memories) -> None:
+    memories.remember_many(f"harbour master {number}" for number in range(30))
+    memories.settle()
+    for number in range(20):
+        memories.remember(f"harbour {'and many more words ' * number} {number}")
+    assert_same(memories, "harbour master", 5)
+
+
+def test_how_rare_a_word_is_counts_what_changed_in_other_namespaces(memories: Memories) -> None:
+    """Its rarity is that of the whole store, also where the question is about one namespace."""
+    other = memories.in_namespace("other")
+    kept = other.remember_many(f"The lighthouse number {number}" for number in range(30))
+    memories.remember_many(f"The lighthouse and harbour {number}" for number in range(8))
+    memories.remember_many(f"Filler {number}" for number in range(200))
+    memories.settle()
+    other.forget([each.id for each in kept[:20]])
+    other.update(kept[25].id, text="Another text altogether")
+    assert_same(memories, "lighthouse harbour")
+    memories.settle()
+    assert_same(memories, "lighthouse harbour")
+
+
+def test_a_label_of_several_words_is_found(memories: Memories) -> None:
+    for tag in ("release notes", "ﷺ", "C++", "the"):
+        memories.remember(f"A text with the tag {tag}", tags=[tag], speaker=f"{tag} himself")
+    memories.settle()
+    for tag in ("release notes", "ﷺ", "C++", "the"):
+        assert len(assert_same(memories, "text", tags=tag)) == 1
+        assert len(assert_same(memories, "text", speaker=f"{tag} himself")) == 1
+
+
+def test_a_small_scope_in_a_big_store_gives_all_it_has(memories: Memories) -> None:
+    memories.remember_many(f"The harbour number {number}" for number in range(900))
+    few = memories.remember_many(
+        Draft(f"harbour {number}, {'a text that is longer than the others ' * 3}", session="quiet")
+        for number in range(7)
+    )
+    memories.in_namespace("tiny").remember("The only harbour here")
+    memories.settle()
+    assert len(assert_same(memories, "harbour number", session="quiet")) == len(few)
+    assert len(assert_same(memories.in_namespace("tiny"), "harbour number")) == 1
+
+
+def test_what_is_forgotten_settled_and_written_again_is_found(memories: Memories) -> None:
+    for _ in range(3):
+        memories.remember_many(f"The harbour number {number}" for number in range(10))
+        memories.settle()
+        memories.forget(everything=True)
+        memories.settle()
+        assert by_words(memories, "harbour") == []
+    memories.remember("The harbour again")
+    assert len(assert_same(memories, "harbour")) == 1
+
+
+def test_a_store_without_rows_settles(memories: Memories) -> None:
+    memories.settle()
+    memories.forget(memories.remember("forgotten at once").id)
+    memories.settle()
+    memories.remember("!?!")  # has no words
+    memories.settle()
+    assert by_words(memories, "forgotten") == []
+    assert memories.doctor() == []
+
+
+def test_a_store_in_memory_settles() -> None:
+    with opened(":memory:") as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(10))
+        memories.settle()
+        assert len(by_words(memories, "harbour", 20)) == 10
+
+
+def test_there_are_never_many_segments(memories: Memories, path: Path) -> None:
+    for turn in range(20):
+        memories.remember_many(Draft(f"Turn {turn} of {number}", vector=[1.0] * 64) for number in range(60))
+        memories.settle()
+        assert len(listed(memories)) <= 10
+        assert len(segments(path)) == len(listed(memories))
+    assert sum(size for kind, size in listed(memories) if kind == "words") == 1200
+    assert len(assert_same(memories, "turn 7", 100)) == 100
+
+
+def test_settling_when_only_what_is_gone_is_new_leaves_few_segments(memories: Memories) -> None:
+    memories.remember_many(f"The harbour number {number}" for number in range(100))
+    for _ in range(12):
+        memories.settle()
+        memories.forget(memories.remember("soon gone").id)
+    memories.settle()
+    assert len(listed(memories)) <= 4
+    assert store_of(memories)._rows("unindexed")[0][0] == 0
+
+
+def test_stats_count_the_bytes_beside_the_file(memories: Memories, path: Path) -> None:
+    memories.remember_many(f"The harbour number {number}" for number in range(100))
+    memories.settle()
+    beside = sum(file.stat().st_size for file in segments(path))
+    assert beside > 0
+    assert memories.stats().bytes == path.stat().st_size + beside
+
+
+def test_export_and_import_take_no_notice(memories: Memories, tmp_path: Path) -> None:
+    memories.remember_many(drafts(random.Random(1), 50))
+    before = list(memories.export_records(vectors=True))
+    memories.settle()
+    assert list(memories.export_records(vectors=True)) == before
+    with opened(tmp_path / "other.db") as other:
+        other.import_records(before)
+        other.settle()
+        for word in VOCABULARY[:5]:
+            found = [hit.memory.id for hit in other.recall(word, mode="keyword", reinforce=False)]
+            with without_segments():
+                assert found == [
+                    hit.memory.id for hit in memories.recall(word, mode="keyword", reinforce=False)
+                ]
+
+
+def test_doctor_rebuild_makes_segments_anew(memories: Memories, path: Path) -> None:
+    memories.remember_many(drafts(random.Random(1), 50))
+    memories.settle()
+    before = segments(path)
+    assert memories.doctor(rebuild=True) == []
+    assert len(segments(path)) == len(before)
+    assert not set(segments(path)) & set(before)
+    assert keys(assert_same(memories, VOCABULARY[0], 50))

@@ -1,0 +1,274 @@
+"""By meaning, segments find nearly always what comparing every vector finds, and never what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from recollect import Draft, Memories
+from recollect.embed.hashing import HashingEmbedder
+from recollect.store.sqlite.derived import files, vectors
+from recollect.store.sqlite.derived.vectors import Nearest, Read, VectorSegment
+
+from .segmented import NOW, by_meaning, keys, listed, opened, store_of, without_segments
+
+WORDS = [
+    f"{first}{last}"
+    for first in ("har", "lig", "mas", "boa", "win")
+    for last in ("bour", "ht", "ter", "t", "d")
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def unit(rows: Any) -> Any:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def random_directions(count: int, dimensions: int) -> Any:
+    return unit(np.random.default_rng(1).standard_normal((count, dimensions)))
+
+
+def narrow_cone(count: int, dimensions: int) -> Any:
+    """As real models make them: any two have a cosine of about 0.6."""
+    chance = np.random.default_rng(2)
+    axis = unit(chance.standard_normal((1, dimensions)))
+    found = unit(axis * np.sqrt(0.6) + unit(chance.standard_normal((count, dimensions))) * np.sqrt(0.4))
+    assert 0.5 < float(np.mean(found[:50] @ found[50:100].T)) < 0.7
+    return found
+
+
+def groups_in_a_cone(count: int, dimensions: int) -> Any:
+    """The same, where some twenty are about one thing."""
+    chance = np.random.default_rng(4)
+    things = narrow_cone(count // 20, dimensions)
+    return unit(things[chance.integers(0, len(things), count)] * 2 + narrow_cone(count, dimensions)[::-1])
+
+
+def hashed_texts(count: int, dimensions: int) -> Any:
+    chance = np.random.default_rng(3)
+    texts = [" ".join(chance.choice(WORDS, 8)) + f" {number}" for number in range(count)]
+    return np.asarray(HashingEmbedder(dimensions).embed(texts), np.float32)
+
+
+def made(path: Path, matrix: Any, spaces: int = 1) -> VectorSegment:
+    numbers = np.arange(1, len(matrix) + 1)
+    vectors.write(path, [Read(numbers, numbers + 1000, numbers % spaces, matrix)])
+    return VectorSegment(*files.read(path))
+
+
+def nearest(found: Nearest, most: int) -> list[int]:
+    best: list[int] = found.numbers[np.argsort(-found.scores, kind="stable")][:most].tolist()
+    return best
+
+
+@pytest.mark.parametrize("dimensions", [64, 7, 259, 384])
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    # where no vector is about anything, all are nearly as far away, and which are the nearest says little
+    [(random_directions, 0.93), (narrow_cone, 0.93), (groups_in_a_cone, 0.98), (hashed_texts, 0.98)],
+)
+def test_the_nearest_ten_are_those_of_an_exact_search(
+    tmp_path: Path, kind: Callable[[int, int], Any], least: float, dimensions: int
+) -> None:
+    matrix = kind(5_040, dimensions)
+    matrix, questions = matrix[:5_000], matrix[5_000:]
+    segment = made(tmp_path / "vectors.segment", matrix)
+    shared = 0.0
+    for question in questions:
+        found = segment.near(0, question, 50)
+        scores = matrix[found.numbers - 1] @ question  # as the best are compared by their whole vectors
+        best = np.sort(scores)[::-1][:10]
+        exact = np.sort(matrix @ question)[::-1][:10]
+        shared += float(np.mean(best >= exact[-1] - 1e-6))
+    assert shared / len(questions) >= least
+
+
+def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
+    matrix = random_directions(700, 259)
+    segment = made(tmp_path / "vectors.segment", matrix, spaces=7)
+    for space in range(7):
+        assert len(segment.near(space, matrix[0], 10).numbers) == 100
+    assert len(segment.near(8, matrix[0], 10).numbers) == 0
+
+
+def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
+    matrix = narrow_cone(900, 64)
+    numbers = np.arange(1, 901)
+    parts = [
+        Read(numbers[some], numbers[some], numbers[some] % 2, matrix[some])
+        for some in np.split(np.arange(900), 3)
+    ]
+    old: list[VectorSegment] = []
+    for turn, part in enumerate(parts):
+        path = tmp_path / f"{turn}.segment"
+        assert vectors.write(path, [part], old) == 300 * (turn + 1)
+        old = [VectorSegment(*files.read(path))]
+    hits = [nearest(old[0].near(number % 2, matrix[number - 1], 1), 1) for number in range(1, 901)]
+    assert [hit[0] for hit in hits] == list(range(1, 901))
+
+
+def drafts(matrix: Any, word: str = "text") -> list[Draft]:
+    return [Draft(f"A {word} number {number}", vector=row.tolist()) for number, row in enumerate(matrix)]
+
+
+def assert_near_is_exact(memories: Memories, questions: Any, limit: int = 10) -> None:
+    for question in questions:
+        found = by_meaning(memories, question, limit)
+        with without_segments():
+            expected = by_meaning(memories, question, limit)
+        assert keys(found)[:10] == keys(expected)[:10]
+        assert set(keys(found)) == set(keys(expected))
+        scores = [each.score for each in found]
+        assert scores[:10] == pytest.approx([each.score for each in expected][:10], abs=1e-5)
+
+
+def test_a_store_finds_what_it_finds_without_segments(path: Path) -> None:
+    matrix = random_directions(300, 7)
+    with opened(path, embedder="hash:7") as memories:
+        memories.remember_many(drafts(matrix[:200]))
+        memories.settle()
+        kept = memories.remember_many(drafts(matrix[200:], "newer one"))
+        memories.forget([each.id for each in kept[::3]])
+        memories.in_namespace("other").remember_many(drafts(matrix[:50]))
+        assert_near_is_exact(memories, matrix[::20])
+        memories.settle()
+        assert_near_is_exact(memories, matrix[::20])
+        assert_near_is_exact(memories.in_namespace("other"), matrix[::40], 1000)
+
+
+def test_a_small_scope_in_a_big_store_gives_all_it_has(path: Path) -> None:
+    matrix = random_directions(3_000, 16)
+    with opened(path, embedder="hash:16") as memories:
+        memories.remember_many(drafts(matrix))
+        memories.remember_many(
+            Draft(f"Quiet {number}", session="quiet", vector=(-row).tolist())
+            for number, row in enumerate(matrix[:9])
+        )
+        memories.settle()
+        assert len(by_meaning(memories, matrix[0], 10, session="quiet")) == 9
+        assert len(by_meaning(memories, matrix[0], 2_500)) == 2_500
+
+
+def nearest_to(memories: Memories, text: str) -> tuple[str, float]:
+    """The id of the nearest memory by meaning, and how near it is."""
+    facts = memories._store.facts([memories.namespace])[memories.namespace]
+    assert facts.generation is not None
+    (vector,) = HashingEmbedder(facts.generation.dimensions).embed([text])
+    candidate = by_meaning(memories, vector)[0]
+    loaded = memories._store.load([candidate.key], NOW)[candidate.key]
+    return loaded.id, candidate.score
+
+
+def assert_found_by_its_own_text(memories: Memories, *ids: str) -> None:
+    for id in ids:
+        found, score = nearest_to(memories, memories.get(id).content)
+        assert found == id
+        assert score == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_changed_text_is_found_by_what_it_says_now(path: Path) -> None:
+    with opened(path) as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(60))
+        memories.settle()
+        id = memories.remember("A lighthouse of old").id
+        memories.settle()
+        memories.update(id, text="Something about gardens")
+        assert_found_by_its_own_text(memories, id)
+        assert nearest_to(memories, "A lighthouse of old")[1] < 0.9
+        memories.settle()
+        assert_found_by_its_own_text(memories, id)
+
+
+def test_a_vector_made_after_a_change_is_not_struck_out_with_the_old_one(path: Path) -> None:
+    """The change is still to be indexed by words when its vector already is in a segment."""
+    with opened(path) as memories:
+        ids = [each.id for each in memories.remember_many(f"The harbour {number}" for number in range(40))]
+        memories.settle()
+        memories.update(ids[7], text="Something about gardens")
+        building = _building(memories)
+        building._vectors(1)
+        building._strike_out()
+        memories.update(ids[8], text="Something about rivers")  # this process strikes out once more
+        with opened(path) as another:
+            another.forget(ids[9])  # and another one does
+            assert_found_by_its_own_text(another, ids[7], ids[8])
+        memories.settle()
+        assert_found_by_its_own_text(memories, ids[7], ids[8])
+
+
+def _building(memories: Memories) -> Any:
+    from recollect.store.sqlite.derived.building import Building
+
+    store = store_of(memories)
+    return Building(store._connections, store._shelf, lambda: False)
+
+
+def test_another_model_is_never_mixed_in(path: Path) -> None:
+    with opened(path, embedder="hash:64") as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(60))
+        memories.settle()
+    with opened(path, embedder="hash:32") as memories:
+        id = memories.remember("A lighthouse").id
+        memories.settle()
+        memories.reembed()
+        assert_found_by_its_own_text(memories, id)
+        memories.settle()
+        assert_found_by_its_own_text(memories, id)
+        assert [size for kind, size in listed(memories) if kind == "vectors"] == [61]
+
+
+def test_a_model_that_is_taken_up_again_has_what_it_had(path: Path) -> None:
+    """Vectors of a generation that nobody searches just now are still in the rows, and so in the segments."""
+    with opened(path, embedder="hash:64") as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(20))
+    with opened(path, embedder="hash:32") as memories:
+        id = memories.remember("A lighthouse").id
+        memories.settle()
+    with opened(path, embedder="hash:16") as memories:
+        memories.remember("A garden")
+        memories.settle()
+    with opened(path, embedder="hash:32") as memories:
+        memories.reembed()
+        assert_found_by_its_own_text(memories, id)
+        memories.settle()
+        assert_found_by_its_own_text(memories, id)
+
+
+def test_a_broken_vector_costs_nobody_else_theirs(path: Path) -> None:
+    with opened(path) as memories:
+        ids = [each.id for each in memories.remember_many(f"The harbour {number}" for number in range(20))]
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE vector SET embedding = x'00000000' WHERE number = 1")
+    connection.close()
+    with opened(path) as memories:
+        memories.settle()
+        assert_found_by_its_own_text(memories, *ids[1:])
+
+
+def test_vectors_of_the_forgotten_are_overwritten(path: Path) -> None:
+    """Also of a memory that was written after the words were indexed last."""
+    with opened(path) as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(30))
+        memories.settle()
+        id = memories.remember("A lighthouse").id
+        building = _building(memories)
+        building._vectors(1)
+        number = store_of(memories)._read(lambda statements: statements.value("vectors_of", memories=[31]))
+        memories.forget(id)
+        opened_now = store_of(memories)._read(store_of(memories)._shelf.newest)
+        segments = [segment for _, segment in opened_now.vectors if number in segment.numbers]
+        assert segments
+        for segment in segments:
+            at = int(np.flatnonzero(segment.numbers == number)[0])
+            assert not segment.coded.bytes[at].any()
+            assert not segment.coded.bits[:, at].any()
+            assert segment.struck_out().tolist() == [number]
