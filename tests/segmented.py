@@ -85,3 +85,8 @@ def texts(memories: Memories, query: str, **options: Any) -> list[str]:
     """What a recall finds."""
     hits = memories.recall(query, reinforce=False, **options)
     return [hit.memory.content for hit in hits]
+
+
+def index(memories: Memories) -> None:
+    """Index what is new, as it is done in the background: older segments may stay as they are."""
+    assert store_of(memories)._background._build(1)

@@ -14,9 +14,9 @@ import pytest
 
 import recollect
 from recollect import Memories, StoreError
-from recollect.store.sqlite.derived import background
+from recollect.store.sqlite.derived import background, building
 
-from .segmented import assert_same, by_words, folder_of, listed, opened, segments, store_of, texts
+from .segmented import assert_same, by_words, folder_of, index, listed, opened, segments, store_of, texts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files that are open are changed")
 
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files that are 
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments are made when a test says so."""
     monkeypatch.setattr(background, "NEWER", 10**9)
+    monkeypatch.setattr(building, "_SMALL", 0)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     with opened(path) as memories:
         for part, size in enumerate((100, 12, 2)):
             memories.remember_many(f"The harbour, part {part}, number {number}" for number in range(size))
-            memories.settle()
+            index(memories)
         assert len(listed(memories)) == 6
         memories.remember("The newest harbour")
     return path

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from recollect import Memories
-from recollect.store.sqlite.derived import background, files, locking, vectors, words
+from recollect.store.sqlite.derived import background, building, files, locking, vectors, words
 
-from .segmented import assert_same, by_words, folder_of, listed, opened, segments, store_of, texts
+from .segmented import assert_same, by_words, folder_of, index, listed, opened, segments, store_of, texts
 from .test_crash import Child, shelf  # noqa: F401  a fixture
 from .test_forgetting import SECRET, assert_no_trace
 
@@ -106,7 +106,9 @@ def test_what_is_forgotten_meanwhile_leaves_no_trace(
     assert_no_trace(path)
 
 
-def test_who_is_killed_before_striking_out_leaves_it_to_the_next(path: Path) -> None:
+def test_who_is_killed_before_striking_out_leaves_it_to_the_next(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A large segment that stays has the word; the change is settled by whoever comes next."""
     with opened(path) as memories:
         id = memories.remember(f"The {SECRET} of the harbour").id
@@ -124,8 +126,9 @@ with recollect.open(path, namespace="one", embedder="hash:64") as memories:
     child.process.wait(60)
     assert child.process.stdout
     child.process.stdout.close()
+    monkeypatch.setattr(building, "_SMALL", 0)
     with opened(path) as memories:
-        memories.settle()
+        index(memories)
         assert before in segments(path)
         assert by_words(memories, SECRET) == []
     assert_no_trace(path)
