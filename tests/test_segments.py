@@ -42,7 +42,7 @@ def drafts(chance: random.Random, count: int, longest: int = 30) -> list[Draft]:
         Draft(
             f"{some_text(chance, chance.randint(1, longest))} n{chance.randrange(10**9)}",
             tags=[f"tag{chance.randrange(3)}"],
-            speaker=chance.choice([None, "Ana", "Ben"]),
+            speaker=chance.choice(["Cleo", "Ana", "Ben"]),  # who speaks is never compared for near-duplicates
             session=chance.choice([None, "s1", "s2"]),
             created_at=NOW - timedelta(days=chance.randrange(1, 100)),
         )
@@ -59,7 +59,7 @@ class Life:
     def __init__(self, path: Path, chance: random.Random) -> None:
         self.chance = chance
         self.path = path
-        self.memories = opened(path, embedder=None)
+        self.memories = opened(path, embedder="hash:8")
         self.alive: list[tuple[str, str]] = []
 
     def act(self, action: str) -> None:
@@ -81,7 +81,7 @@ class Life:
         self.alive += [(name, each.id) for each in kept]
 
     def write_long(self) -> None:
-        self.write(400)
+        self.write(180)  # so long that no word stands there more than 63 times: beyond, it is not counted
 
     def forget(self) -> None:
         for _ in range(4):
@@ -106,7 +106,7 @@ class Life:
 
     def reopen(self) -> None:
         self.memories.close()
-        self.memories = opened(self.path, embedder=None)
+        self.memories = opened(self.path, embedder="hash:8")
 
 
 ACTIONS = ("write", "long", "settle", "forget", "update", "delete", "supersede", "reopen")
@@ -118,11 +118,12 @@ FILTERS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=25)
-@given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=14), st.randoms(use_true_random=False))
+@settings(max_examples=15)
+@given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=14), st.integers(0, 10**9))
 def test_by_words_segments_find_what_fts5_finds(
-    tmp_path_factory: pytest.TempPathFactory, actions: list[str], chance: random.Random
+    tmp_path_factory: pytest.TempPathFactory, actions: list[str], seed: int
 ) -> None:
+    chance = random.Random(seed)
     life = Life(tmp_path_factory.mktemp("life") / "memory.db", chance)
     for action in ("write", "settle", *actions):
         life.act(action)

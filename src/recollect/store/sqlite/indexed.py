@@ -166,10 +166,6 @@ def _varints(block: bytes) -> Iterable[int]:
             number = 0
 
 
-_NEARLY = 0.97
-"""Long memories are first judged by about how long they are: a little below the best must not be lost."""
-
-
 class Fresh(NamedTuple):
     """Memories that no segment has as they are now: their numbers, namespaces, lengths and words."""
 
@@ -288,7 +284,7 @@ class Searched(NamedTuple):
         found = self._freshest(most, allowed)
         for leaf in self.leaves:
             for span in leaf.spans:
-                floor = float(found.scores[most - 1]) * _NEARLY if len(found.scores) >= most else 0.0
+                floor = float(found.scores[most - 1]) * matching.NEARLY if len(found.scores) >= most else 0.0
                 within = None if allowed is None else leaf.segment.within(span[:2], allowed)
                 part = matching.best(leaf, span, self.rarity, self.average, weights, most, within, floor)
                 found = Best.of([found, part], most)

@@ -12,6 +12,8 @@ from recollect.store.sqlite.derived import bm25
 from recollect.store.sqlite.derived.words import Occurrences, Positions, WordSegment
 
 Scores = NDArray[np.floating[Any]]
+NEARLY = 0.96
+"""A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
 
 
 class Wanted(NamedTuple):
@@ -120,7 +122,7 @@ def best(
             at, codes = at[inside], codes[inside]
         scores[at] += weights[codes] * np.float32(rare)
         met.append(at)
-        floor = max(floor, _lowest_of_best(scores[at], most))
+        floor = max(floor, _lowest_of_best(scores[at], most) * NEARLY)
         if floor > left[taken]:
             break
     if not met:
@@ -129,7 +131,7 @@ def best(
     found = scores[candidates]
     for rare, _, (docs, codes, _) in lists[taken:]:
         found += weights[_looked_up(docs, codes, candidates + start)] * np.float32(rare)
-    chosen = candidates[_highest(found, most + most // 4)] + start
+    chosen = candidates[_highest(found, most)] + start
     return Best(leaf.segment.numbers[chosen], _exactly(leaf, chosen, rarity, average))
 
 
@@ -174,7 +176,7 @@ def _looked_up(docs: Positions, values: NDArray[Any], wanted: Positions) -> NDAr
 
 
 def _highest(scores: Scores, most: int) -> NDArray[np.intp]:
-    """Where the highest scores are, in no order; of those that equal the last of them, all."""
+    """Where the highest scores are, in no order, with all that are nearly as high as the last of them."""
     if len(scores) <= most:
         return np.arange(len(scores))
-    return np.flatnonzero(scores >= np.partition(scores, -most)[-most])
+    return np.flatnonzero(scores >= np.partition(scores, -most)[-most] * NEARLY)
