@@ -15,8 +15,8 @@ from recollect.store.sqlite.derived.files import Arrays
 
 _SAMPLE = 8_192
 _AT_ONCE = 8_192
-FEW = 1_500
-"""So many are all looked at closely."""
+ESTIMATED, LOOKED_AT = 3_000, 1_000
+"""So many are estimated, and of those so many looked at closely; of more vectors, a share."""
 
 Numbers = NDArray[np.int64]
 
@@ -65,16 +65,16 @@ class VectorSegment:
         asked = Asked.of(vector, self.centre)
         if memories is not None:
             chosen = self._positions(start, end, memories)
-        elif end - start > max(FEW, 2 * most):
+        elif end - start > max(ESTIMATED, 2 * most):
             bits, length, _, offset, *_ = self.coded
             guesses = asked.guesses(bits[:, start:end], length[start:end], offset[start:end])
-            chosen = _better(guesses, max(FEW, 2 * most, (end - start) // 20)) + start
+            chosen = _better(guesses, max(ESTIMATED, 2 * most, (end - start) // 20)) + start
         else:
             chosen = np.arange(start, end)
-        if len(chosen) > max(FEW, 2 * most):
+        if len(chosen) > max(LOOKED_AT, 2 * most):
             bits = np.stack([row.take(chosen) for row in self.coded.bits])
             estimates = asked.estimates(bits, self.coded.trust[chosen], self.coded.offset[chosen])
-            chosen = chosen[_better(estimates, max(FEW // 2, 2 * most, len(chosen) // 16))]
+            chosen = chosen[_better(estimates, max(LOOKED_AT, 2 * most, len(chosen) // 16))]
         return self._looked_at(chosen, vector)
 
     def struck_out(self) -> Numbers:
