@@ -57,6 +57,7 @@ class Recollect(Peer):
         for rows in batches:
             drafts = [Draft(row.text, **_fields(row)) for row in rows]
             self._memories.remember_many(drafts, on_duplicate="keep")
+        self._memories.settle()
 
     def add(self, row: Row) -> None:
         """One `remember`."""

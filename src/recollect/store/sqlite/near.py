@@ -20,7 +20,8 @@ from recollect.store.statements import Statements
 from recollect.types import Scope
 
 NONE = Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-WORTH_A_THREAD = 20_000
+WORTH_A_THREAD = 200_000
+"""Of fewer vectors the nearest are found before a thread has done its share."""
 EXACT = 24
 """So many of the nearest are compared by their whole vectors."""
 

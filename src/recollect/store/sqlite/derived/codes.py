@@ -61,10 +61,15 @@ def code(vectors: Floats, centre: Floats) -> Coded:
         signs(left),
         length,
         (length * length / np.maximum(along, 1e-12)).astype(np.float32),
-        (left @ centre).astype(np.float32),
+        products(left, centre),
         np.rint(left / scale[:, None]).astype(np.int8),
         scale.astype(np.float32),
     )
+
+
+def products(rows: Floats, vector: Floats) -> Floats:
+    """Each row's product with a vector. (For so little, BLAS would wake a thread on every core.)"""
+    return np.asarray(np.einsum("ij,j->i", rows, vector), np.float32)
 
 
 def signs(left: Floats) -> Bits:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived import codes, files
-from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
+from recollect.store.sqlite.derived.codes import Asked, Coded, Floats, products
 from recollect.store.sqlite.derived.files import Arrays
 
 _SAMPLE = 8_192
@@ -95,7 +95,7 @@ class VectorSegment:
         return found[self.coded.scale[found] > 0]
 
     def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
-        left = (self.coded.bytes[chosen].astype(np.float32) @ vector) * self.coded.scale[chosen]
+        left = products(self.coded.bytes[chosen].astype(np.float32), vector) * self.coded.scale[chosen]
         return Nearest(self.numbers[chosen], self.memories[chosen], left + self.centre @ vector)
 
 
