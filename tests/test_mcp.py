@@ -263,7 +263,7 @@ class TestSearch:
 
     def test_page_by_page(self, still: Memories) -> None:
         with connected(AgentDoor(still).server) as agent:
-            whole = [hit["memory"]["id"] for hit in agent.content("search", query="walrus", limit=5)["hits"]]
+            whole = [hit["memory"]["id"] for hit in agent.content("search", query="walrus", limit=6)["hits"]]
             first = agent.text("search", query="walrus", limit=2)
             assert "Further hits: call search again with offset=2." in first
             pages = [

@@ -317,6 +317,7 @@ def test_closing_while_others_hold_the_lock_does_not_wait(path: Path) -> None:
 def test_a_fault_in_the_background_is_said_once_and_hurts_nobody(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("WARNING", "recollect")  # whatever a quiet command left
     folder_of(path).write_text("in the way")
     with opened(path) as memories:
         for turn in range(3):

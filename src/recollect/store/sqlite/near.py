@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store import rows
 from recollect.store.base import Candidate, Key, Nearness, Vector
-from recollect.store.sqlite.derived import parallel
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.vectors import Nearest
 from recollect.store.sqlite.indexed import WIDER, numbers_in_scope
@@ -20,14 +18,12 @@ from recollect.store.statements import Statements
 from recollect.types import Scope
 
 NONE = Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-WORTH_A_THREAD = 200_000
-"""Of fewer vectors the nearest are found before a thread has done its share."""
 EXACT = 24
 """So many of the nearest are compared by their whole vectors."""
 
 
 class Near:
-    """A question to the vectors of a scope. Those in segments are looked at while other things go on."""
+    """A question to the vectors of a scope."""
 
     def __init__(
         self,
@@ -51,9 +47,6 @@ class Near:
             for space in namespaces.values()
             if space.generation is not None and space.facts.generation == nearness.generation
         ]
-        if nearness.limit and labelled is None:
-            for space in self._spaces:
-                space.begin(self._reach)
 
     def similarities(self, memories: Sequence[Key]) -> dict[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
@@ -105,29 +98,18 @@ class _Space:
         self.vector = vector
         self._number = space.number
         self._segments = opened.of_generation(space.generation)
-        self._begun: tuple[int, Future[list[Nearest]]] | None = None
         self._newer = NONE
         if newest > (after := opened.vectors_upto):
             known = space.number, space.generation, space.removed
             self._newer = Nearest(*arenas.similarities(statements, *known, vector, after))
 
-    def begin(self, most: int) -> None:
-        """Look for the nearest while something else is done, if it takes a while."""
-        spans = [segment.span(self._number) for segment in self._segments]
-        if sum(end - start for start, end in spans) > WORTH_A_THREAD:
-            self._begun = most, parallel.begun(lambda: self._older(most, None))
-
     def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
         """The nearest of each part, or more; of these memories alone, if given."""
+        newer = self._newer
         if memories is not None:
-            newer = self._newer.at(np.flatnonzero(np.isin(self._newer.memories, memories)))
-            return [*self._older(most, memories), newer]
-        is_begun = self._begun is not None and self._begun[0] == most
-        older = self._begun[1].result() if self._begun and is_begun else self._older(most, None)
-        return [*older, self._newer]
-
-    def _older(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
-        return [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
+            newer = newer.at(np.flatnonzero(np.isin(newer.memories, memories)))
+        older = [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
+        return [*older, newer]
 
     def similarities(self, memories: NDArray[np.int64]) -> dict[Key, float]:
         """How near these memories (ascending) are, by their newest vector."""

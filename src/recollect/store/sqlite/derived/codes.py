@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import parallel
 from recollect.store.sqlite.derived.files import Shape
 
 Floats = NDArray[np.float32]
@@ -106,8 +105,7 @@ class Asked(NamedTuple):
         own = np.float32(_STEEP * np.linalg.norm(self.left))
         each = np.float32(-2 * own / len(self.left))
         guessed = np.empty(len(length), np.float32)
-
-        def guess(start: int) -> None:
+        for start in range(0, len(length), _BLOCK):
             some = slice(start, start + _BLOCK)
             part = guessed[some]
             part[:] = _differing(bits[:, some], self.bits)
@@ -115,8 +113,6 @@ class Asked(NamedTuple):
             part += own
             part *= length[some]
             part += offset[some]
-
-        parallel.each(guess, range(0, len(length), _BLOCK))
         return guessed
 
     def estimates(self, bits: Bits, trust: Floats, offset: Floats) -> Floats:

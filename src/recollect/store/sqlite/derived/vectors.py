@@ -15,6 +15,7 @@ from recollect.store.sqlite.derived.files import Arrays
 
 _SAMPLE = 8_192
 _AT_ONCE = 8_192
+_MANY = 100_000
 ESTIMATED, LOOKED_AT = 3_000, 1_000
 """So many are estimated, and of those so many looked at closely; of more vectors, a share."""
 
@@ -68,7 +69,7 @@ class VectorSegment:
         elif end - start > max(ESTIMATED, 2 * most):
             bits, length, _, offset, *_ = self.coded
             guesses = asked.guesses(bits[:, start:end], length[start:end], offset[start:end])
-            chosen = _better(guesses, max(ESTIMATED, 2 * most, (end - start) // 20)) + start
+            chosen = _better(guesses, max(ESTIMATED, 2 * most, _share(end - start))) + start
         else:
             chosen = np.arange(start, end)
         if len(chosen) > max(LOOKED_AT, 2 * most):
@@ -97,6 +98,11 @@ class VectorSegment:
     def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
         left = products(self.coded.bytes[chosen].astype(np.float32), vector) * self.coded.scale[chosen]
         return Nearest(self.numbers[chosen], self.memories[chosen], left + self.centre @ vector)
+
+
+def _share(count: int) -> int:
+    """How many of so many are worth an estimate: of a million, fewer of a hundred than of ten thousand."""
+    return min(count, _MANY) // 20 + max(count - _MANY, 0) // 50
 
 
 def _better(scores: Floats, count: int) -> NDArray[np.intp]:
