@@ -50,8 +50,8 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
 
     return {
         "understand the question": understand,
-        "match: FTS5": lambda text: store.search([scope], Words(understand(text).keywords, 100), None),
-        "near: exact cosine": lambda text: store.search(
+        "match: words": lambda text: store.search([scope], Words(understand(text).keywords, 100), None),
+        "near: vectors": lambda text: store.search(
             [scope], None, Nearness(generation, vector(text), 100)
         ),
         "both legs": ask,
