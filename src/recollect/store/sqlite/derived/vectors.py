@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import codes, files
+from recollect.store.sqlite.derived import codes, files, spans
 from recollect.store.sqlite.derived.codes import Asked, Coded, Floats, products
 from recollect.store.sqlite.derived.files import Arrays
 
@@ -51,10 +51,7 @@ class VectorSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the vectors of a namespace stand."""
-        at = int(np.searchsorted(self.spaces, namespace))
-        if at == len(self.spaces) or self.spaces[at] != namespace:
-            return 0, 0
-        return int(self.starts[at]), int(self.starts[at + 1])
+        return spans.span(self.spaces, self.starts, namespace)
 
     def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
         """Nearly always the nearest vectors of a namespace, and a few more, in no order.
@@ -88,11 +85,7 @@ class VectorSegment:
         return self._looked_at(self._positions(*self.span(namespace), memories), vector)
 
     def _positions(self, start: int, end: int, memories: Numbers) -> NDArray[np.intp]:
-        here = self.memories[start:end]
-        at = np.searchsorted(here, memories)
-        inside = at < len(here)
-        at = at[inside]
-        found: NDArray[np.intp] = at[here[at] == memories[inside]] + start
+        found = spans.positions(self.memories, (start, end), memories)
         return found[self.coded.scale[found] > 0]
 
     def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import bm25
+from recollect.store.sqlite.derived import bm25, spans
 from recollect.store.sqlite.derived.files import Arrays
 
 _AT_ONCE = 4_000_000
@@ -71,19 +71,11 @@ class WordSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the memories of a namespace stand."""
-        at = int(np.searchsorted(self.spaces, namespace))
-        if at == len(self.spaces) or self.spaces[at] != namespace:
-            return 0, 0
-        return int(self.starts[at]), int(self.starts[at + 1])
+        return spans.span(self.spaces, self.starts, namespace)
 
     def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
         """Where those of these memories (ascending) stand that are in a span of one namespace."""
-        here = self.numbers[span[0] : span[1]]
-        at = np.searchsorted(here, numbers)
-        inside = at < len(here)
-        at = at[inside]
-        found: Positions = (at[here[at] == numbers[inside]] + span[0]).astype(np.int32)
-        return found
+        return spans.positions(self.numbers, span, numbers).astype(np.int32)
 
     def struck_out(self) -> NDArray[np.int64]:
         """The memories that were removed where they stood."""

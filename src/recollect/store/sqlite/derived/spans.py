@@ -1,0 +1,34 @@
+"""Rows of a segment are ordered by namespace: where those of one stand, and which of them are meant."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+
+def span(spaces: Numbers, starts: Numbers, namespace: int) -> tuple[int, int]:
+    """From where to where the rows of a namespace stand; (0, 0) if it has none.
+
+    >>> span(np.array([3, 7]), np.array([0, 4, 9]), 7)
+    (4, 9)
+    """
+    at = int(np.searchsorted(spaces, namespace))
+    if at == len(spaces) or spaces[at] != namespace:
+        return 0, 0
+    return int(starts[at]), int(starts[at + 1])
+
+
+def positions(numbers: Numbers, within: tuple[int, int], wanted: Numbers) -> NDArray[np.intp]:
+    """Where those of the wanted numbers stand that are in a span; there and in `wanted` they ascend.
+
+    >>> positions(np.array([1, 2, 3, 5, 8]), (2, 5), np.array([2, 5, 6, 8])).tolist()
+    [3, 4]
+    """
+    here = numbers[within[0] : within[1]]
+    at = np.searchsorted(here, wanted)
+    inside = at < len(here)
+    at = at[inside]
+    found: NDArray[np.intp] = at[here[at] == wanted[inside]] + within[0]
+    return found
