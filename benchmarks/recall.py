@@ -51,9 +51,7 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
     return {
         "understand the question": understand,
         "match: words": lambda text: store.search([scope], Words(understand(text).keywords, 100), None),
-        "near: vectors": lambda text: store.search(
-            [scope], None, Nearness(generation, vector(text), 100)
-        ),
+        "near: vectors": lambda text: store.search([scope], None, Nearness(generation, vector(text), 100)),
         "both legs": ask,
         "fuse, lend, score": rank,
         "load ten winners": lambda text: store.load(
