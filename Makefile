@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MODELS := ./models/recollect-arctic-s ./models/recollect-static-s
+COMPILED := $(wildcard src/recollect/store/sqlite/derived/*.c)
 DATA := $(wildcard models/*/pyproject.toml models/*/src/*/manifest.json)
 
 .DEFAULT_GOAL := help
@@ -18,7 +19,7 @@ $(VENV)/made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/made pyproject.toml $(DATA)
+$(VENV)/installed: $(VENV)/made pyproject.toml setup.py $(COMPILED) $(DATA)
 	$(PIP) $(MODELS) -e .
 	@touch $@
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import bm25
+from recollect.store.sqlite.derived import bm25, kernel
 from recollect.store.sqlite.derived.words import Occurrences, Positions, WordSegment
 
 Scores = NDArray[np.floating[Any]]
@@ -113,32 +113,24 @@ def best(
     left = np.cumsum([0.0, *(limit for _, limit, _ in reversed(lists))])[::-1].tolist()
     scores = np.zeros(end - start, np.float32)
     permitted = _flags(end - start, start, masked, allowed)
-    met: list[NDArray[np.intp]] = []
     taken = 0
     for taken, (rare, _, (docs, codes, _)) in enumerate(lists, 1):
-        at = np.subtract(docs, start, dtype=np.intp)
-        if permitted is not None:
-            inside = permitted[at]
-            at, codes = at[inside], codes[inside]
-        scores[at] += weights[codes] * np.float32(rare)
-        met.append(at)
-        floor = max(floor, _lowest_of_best(scores[at], most) * NEARLY)
+        lowest = kernel.add(scores, start, docs, codes, weights, rare, permitted, most)
+        floor = max(floor, lowest * NEARLY)
         if floor > left[taken]:
             break
-    if not met:
-        return Best(np.empty(0, np.int64), np.empty(0, np.float32))
-    candidates = _promising(scores, met, floor - left[taken]).astype(np.int32)
+    candidates = kernel.promising(scores, floor - left[taken])
     found = scores[candidates]
     for rare, _, (docs, codes, _) in lists[taken:]:
-        found += weights[_looked_up(docs, codes, candidates + start)] * np.float32(rare)
+        found += weights[kernel.looked_up(docs, codes, candidates + start)] * np.float32(rare)
     chosen = candidates[_highest(found, most)] + start
     return Best(leaf.segment.numbers[chosen], _exactly(leaf, chosen, rarity, average))
 
 
 def _exactly(leaf: Leaf, docs: Positions, rarity: Sequence[float], average: float) -> Scores:
-    """The score of each of these, to the last bit as if there were no other segment."""
+    """The score of each of these (ascending), to the last bit as if there were no other segment."""
     found = [(each, rare) for each, rare in zip(leaf.found, rarity, strict=True) if each is not None]
-    often = np.stack([_looked_up(each.docs, each.codes, docs) for each, _ in found]) >> 8
+    often = np.stack([kernel.looked_up(each.docs, each.codes, docs) for each, _ in found]) >> 8
     weights = bm25.weight(often, leaf.segment.lengths[docs], average)
     return np.asarray((weights * np.array([[rare] for _, rare in found])).sum(axis=0))
 
@@ -152,27 +144,6 @@ def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) 
         flags[allowed - start] = True
     flags[masked - start] = False
     return flags
-
-
-def _lowest_of_best(scores: Scores, most: int) -> float:
-    """What the last of the best has; 0 if there are not so many."""
-    return float(np.partition(scores, -most)[-most]) if len(scores) >= most else 0.0
-
-
-def _promising(scores: Scores, met: Sequence[NDArray[np.intp]], least: float) -> NDArray[np.intp]:
-    """Everyone who was met and has at least so much."""
-    if least > 0:
-        met = [at[scores[at] >= least] for at in met]
-    every = np.sort(np.concatenate(met))
-    return every[np.flatnonzero(np.diff(every, prepend=-1))]
-
-
-def _looked_up(docs: Positions, values: NDArray[Any], wanted: Positions) -> NDArray[Any]:
-    """What a term has in each of these memories; 0 where it does not stand."""
-    if not len(docs):
-        return np.zeros(len(wanted), values.dtype)
-    at = np.minimum(docs.searchsorted(wanted), len(docs) - 1)
-    return np.where(docs[at] == wanted, values[at], values.dtype.type(0))
 
 
 def _highest(scores: Scores, most: int) -> NDArray[np.intp]:

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import codes, files, spans
-from recollect.store.sqlite.derived.codes import Asked, Coded, Floats, products
+from recollect.store.sqlite.derived import codes, files, kernel, spans
+from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
 
-_SAMPLE = 8_192
 _AT_ONCE = 8_192
-_MANY = 100_000
-ESTIMATED, LOOKED_AT = 3_000, 1_000
-"""So many are estimated, and of those so many looked at closely; of more vectors, a share."""
+_SHARE = 700
+LOOKED_AT = 1_000
+"""So many are looked at closely, or one of `_SHARE`."""
 
 Numbers = NDArray[np.int64]
 
@@ -56,24 +55,16 @@ class VectorSegment:
     def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
         """Nearly always the nearest vectors of a namespace, and a few more, in no order.
 
-        Everyone is guessed at, the better ones are estimated, the best of those are looked at. If `memories`
+        How near each is, is estimated from its signs; the best of those are looked at. If `memories`
         (ascending) are given, only theirs.
         """
         start, end = self.span(namespace)
-        asked = Asked.of(vector, self.centre)
-        if memories is not None:
-            chosen = self._positions(start, end, memories)
-        elif end - start > max(ESTIMATED, 2 * most):
-            bits, length, _, offset, *_ = self.coded
-            guesses = asked.guesses(bits[:, start:end], length[start:end], offset[start:end])
-            chosen = _better(guesses, max(ESTIMATED, 2 * most, _share(end - start))) + start
-        else:
-            chosen = np.arange(start, end)
-        if len(chosen) > max(LOOKED_AT, 2 * most):
-            bits = np.stack([row.take(chosen) for row in self.coded.bits])
-            estimates = asked.estimates(bits, self.coded.trust[chosen], self.coded.offset[chosen])
-            chosen = chosen[_better(estimates, max(LOOKED_AT, 2 * most, len(chosen) // 16))]
-        return self._looked_at(chosen, vector)
+        closely = max(LOOKED_AT, 2 * most, (end - start) // _SHARE)
+        among = None if memories is None else self._positions(start, end, memories)
+        if (end - start if among is None else len(among)) > closely:
+            asked = Asked.of(vector, self.centre)
+            return self._looked_at(kernel.nearest(self.coded, asked, (start, end), closely, among), vector)
+        return self._looked_at(np.arange(start, end) if among is None else among, vector)
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""
@@ -89,21 +80,8 @@ class VectorSegment:
         return found[self.coded.scale[found] > 0]
 
     def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
-        left = products(self.coded.bytes[chosen].astype(np.float32), vector) * self.coded.scale[chosen]
+        left = kernel.products(self.coded.bytes, self.coded.scale, chosen, vector)
         return Nearest(self.numbers[chosen], self.memories[chosen], left + self.centre @ vector)
-
-
-def _share(count: int) -> int:
-    """How many of so many are worth an estimate: of a million, fewer of a hundred than of ten thousand."""
-    return min(count, _MANY) // 20 + max(count - _MANY, 0) // 50
-
-
-def _better(scores: Floats, count: int) -> NDArray[np.intp]:
-    """About so many of the highest, judged by a sample of many."""
-    step = max(1, len(scores) // _SAMPLE)
-    sample = scores[::step]
-    wanted = min(max(count // step, 1), len(sample))
-    return np.flatnonzero(scores >= np.partition(sample, -wanted)[-wanted])
 
 
 class Read(NamedTuple):
