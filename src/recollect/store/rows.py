@@ -16,6 +16,7 @@ from recollect.types import Memory, Scope, Session, Successor, Tuned
 Row = Sequence[Any]
 MEMORY_COLUMNS = 30
 _memory = maker(Memory)
+_candidate = partial(tuple.__new__, Candidate)
 
 
 def scope_parameters(scope: Scope) -> dict[str, Any]:
@@ -76,10 +77,9 @@ def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate
 
     With a `namespace`, numbers count within it alone, so it becomes a part of the keys.
     """
-    number, *others = row
+    number, session, *others = row
     if namespace is None:
-        return Candidate(number, score, *others)
-    session, *others = others
+        return _candidate((number, score, session, *others))
     return Candidate((namespace, number), score, None if session is None else (namespace, session), *others)
 
 

@@ -2,69 +2,99 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from functools import reduce
-from typing import Any, NamedTuple
+from functools import cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.query.terms import KeywordQuery, terms_of
-from recollect.store import rows as nouns
 from recollect.store.base import Candidate, Words
 from recollect.store.sqlite.derived import bm25, matching
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.words import WordSegment
-from recollect.store.sqlite.search import (
-    Namespaces,
-    match_expression,
-    phrase_expression,
-    scope_parameters,
-)
+from recollect.store.sqlite.judging import WIDER, Jury, reach
+from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
 from recollect.store.statements import Row, Statements
 from recollect.types import Scope
 
 MOST_PHRASED = 2_000
 """So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
-WIDER = 8
-"""When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
 
 
-def match(
+class ByWords:
+    """A question to the words of a scope: the same as FTS5 would find."""
+
+    def __init__(
+        self,
+        statements: Statements,
+        namespaces: Namespaces,
+        words: Words,
+        opened: Opened,
+        labelled: NDArray[np.int64] | None,
+        phrased: Sequence[Row],
+    ) -> None:
+        """Of `labelled` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any."""
+        self._limit = words.limit
+        self._labelled = labelled
+        self._searched = _searched(statements, namespaces, words.query, opened)
+        self._phrased = self._searched.best_with(phrased, words.query) if phrased else None
+
+    @cached_property
+    def _first(self) -> Best:
+        return self._searched.best(reach(self._limit), self._labelled)
+
+    def first(self) -> list[int]:
+        """Who will be looked at first."""
+        best = self._first if self._phrased is None else self._phrased
+        return list(best.numbers[: reach(self._limit)].tolist())
+
+    def found(self, jury: Jury) -> list[Candidate]:
+        """The best memories in scope.
+
+        Whether the best fit the scope is looked at once they are known; only if too many of them do not, the
+        scope itself says who is in it. A quoted phrase is insisted on, unless nothing in scope has it.
+        """
+        limit = self._limit
+        if self._phrased is not None and (found := self._judged(jury, self._phrased)):
+            return found
+        if len(found := self._judged(jury, self._first)) >= limit or len(self._first.numbers) < reach(limit):
+            return found
+        most = reach(limit) * WIDER
+        wider = self._searched.best(most, self._labelled)
+        if len(found := self._judged(jury, wider)) >= limit or len(wider.numbers) < most:
+            return found
+        return self._judged(jury, self._searched.best(limit, jury.everyone))
+
+    def _judged(self, jury: Jury, best: Best) -> list[Candidate]:
+        return jury.of_memories(best.numbers.tolist(), best.scores.tolist(), self._limit)
+
+
+def by_words(
     statements: Statements,
     namespaces: Namespaces,
-    scope: Scope,
     words: Words,
     opened: Opened,
     labelled: NDArray[np.int64] | None,
-) -> list[Candidate] | None:
-    """The best memories in scope; of `labelled` (ascending) alone, if given. None where FTS5 knows better.
-
-    Whether the best fit the scope is looked at once they are known; only if too many of them do not, the
-    scope itself says who is in it. A quoted phrase is insisted on, unless nothing in scope has it.
-    """
-    if len(words.query.phrases) > 1:
+) -> ByWords | None:
+    """A question to the segments; None where FTS5 knows better."""
+    phrases = words.query.phrases
+    if len(phrases) > 1 or _needs_order(words.query):
         return None
-    searched = _searched(statements, namespaces, words.query, opened)
-    parameters = scope_parameters(scope, namespaces)
-    if words.query.phrases:
+    phrased: Sequence[Row] = ()
+    if phrases:
         phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
-        if len(phrased) > MOST_PHRASED:
-            return None
-        best = searched.best_with(phrased, words.query)
-        if found := _judged(statements, parameters, best, words.limit):
-            return found
-    reach = words.limit + words.limit // 4
-    for most in (reach, reach * WIDER):
-        best = searched.best(most, labelled)
-        found = _judged(statements, parameters, best, words.limit)
-        if len(found) >= words.limit or len(best.numbers) < most:
-            return found
-    best = searched.best(words.limit, numbers_in_scope(statements, parameters))
-    return _judged(statements, parameters, best, words.limit)
+    if len(phrased) > MOST_PHRASED:
+        return None
+    return ByWords(statements, namespaces, words, opened, labelled, phrased)
+
+
+def _needs_order(query: KeywordQuery) -> bool:
+    """Whether one of its terms is several words, as a few letters fold to: only FTS5 knows their order."""
+    return any(" " in term for term in query.terms)
 
 
 def _searched(
@@ -79,18 +109,6 @@ def _searched(
     return Searched.of(statements, opened, query, namespaces.numbers, newer, changed)
 
 
-def _judged(statements: Statements, parameters: dict[str, Any], best: Best, limit: int) -> list[Candidate]:
-    """Those of the best that are in scope."""
-    score_of = dict(zip(best.numbers.tolist(), best.scores.tolist(), strict=True))
-    found = statements.rows("judged", **parameters, numbers=list(score_of), limit=limit) if score_of else []
-    return [nouns.candidate(row[1:], score_of[row[0]]) for row in found]
-
-
-def numbers_in_scope(statements: Statements, parameters: dict[str, Any]) -> NDArray[np.int64]:
-    """Every memory in scope, ascending."""
-    return np.sort(np.array(json.loads(statements.value("numbers_in_scope", **parameters)), np.int64))
-
-
 def having_labels(
     statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
 ) -> NDArray[np.int64] | None:
@@ -98,6 +116,8 @@ def having_labels(
 
     Labels are among a memory's terms, so whoever lacks those is not it.
     """
+    if not scope.tags and not scope.speakers:
+        return None
     languages = {language for space in namespaces.values() for language in space.facts.languages} or {"en"}
     alternatives = [[tag] for tag in scope.tags] + ([list(scope.speakers)] if scope.speakers else [])
     required = [

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store import rows
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.vectors import Nearest
-from recollect.store.sqlite.indexed import WIDER, numbers_in_scope
-from recollect.store.sqlite.search import Namespace, Namespaces, scope_parameters
+from recollect.store.sqlite.judging import WIDER, Jury, reach
+from recollect.store.sqlite.search import Namespace, Namespaces
 from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
-from recollect.types import Scope
 
 NONE = Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
 EXACT = 24
@@ -31,17 +30,13 @@ class Near:
         arenas: Arenas,
         opened: Opened,
         namespaces: Namespaces,
-        scope: Scope,
         nearness: Nearness,
         labelled: NDArray[np.int64] | None,
     ) -> None:
         """Of `labelled` (ascending) alone, if given."""
         self._statements = statements
-        self._nearness = nearness
-        fingerprint = nearness.generation.fingerprint
-        self._parameters = scope_parameters(scope, namespaces) | {"fingerprint": fingerprint}
+        self._limit = nearness.limit
         self._labelled = labelled
-        self._reach = nearness.limit + nearness.limit // 4
         self._spaces = [
             _Space(statements, arenas, opened, space, nearness.vector, namespaces.state.vector)
             for space in namespaces.values()
@@ -53,33 +48,37 @@ class Near:
         asked = np.sort(np.array(memories, np.int64))
         return {key: score for space in self._spaces for key, score in space.similarities(asked).items()}
 
-    def found(self) -> list[Candidate]:
+    @cached_property
+    def _first(self) -> Nearest:
+        return self._nearest(reach(self._limit), self._labelled)
+
+    def first(self) -> list[int]:
+        """Who will be looked at first."""
+        return list(self._first.memories.tolist())
+
+    def found(self, jury: Jury) -> list[Candidate]:
         """The nearest memories in scope, nearest first.
 
         The nearest few are checked against the scope; only when too many of them were outside does the scope
         itself say which vectors to look at.
         """
-        limit = self._nearness.limit
-        if not limit or not self._spaces:
-            return []
-        for most in (self._reach, self._reach * WIDER):
-            nearest = _nearest(self._statements, self._spaces, most, self._labelled)
-            found = self._in_scope(nearest)
-            if len(found) >= limit or len(nearest.numbers) < most:
-                return found
-        inside = numbers_in_scope(self._statements, self._parameters)
-        nearest = _nearest(self._statements, self._spaces, self._reach, inside)
-        return self._in_scope(nearest)
+        limit = self._limit
+        found = _judged(jury, self._first, limit)
+        if len(found) >= limit or len(self._first.numbers) < reach(limit):
+            return found
+        most = reach(limit) * WIDER
+        wider = self._nearest(most, self._labelled)
+        if len(found := _judged(jury, wider, limit)) >= limit or len(wider.numbers) < most:
+            return found
+        return _judged(jury, self._nearest(reach(limit), jury.everyone), limit)
 
-    def _in_scope(self, nearest: Nearest) -> list[Candidate]:
-        """Those whose memories are in scope and still have that vector, nearest first."""
-        if not len(nearest.numbers):
-            return []
-        score_of = dict(zip(nearest.numbers.tolist(), nearest.scores.tolist(), strict=True))
-        memories = list(dict.fromkeys(nearest.memories.tolist()))  # one may be there with an old vector too
-        found = self._statements.rows("near", **self._parameters, memories=memories)
-        still = [rows.candidate(row[1:], score_of[row[0]]) for row in found if row[0] in score_of]
-        return sorted(still, key=lambda each: -each.score)[: self._nearness.limit]
+    def _nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
+        return _nearest(self._statements, self._spaces, most, memories) if most and self._spaces else NONE
+
+
+def _judged(jury: Jury, nearest: Nearest, limit: int) -> list[Candidate]:
+    vectors, memories, scores = (column.tolist() for column in nearest)
+    return jury.of_vectors(vectors, memories, scores, limit)
 
 
 class _Space:
@@ -105,15 +104,18 @@ class _Space:
 
     def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
         """The nearest of each part, or more; of these memories alone, if given."""
-        newer = self._newer
-        if memories is not None:
-            newer = newer.at(np.flatnonzero(np.isin(newer.memories, memories)))
+        newer = self._newer if memories is None else self._newer_of(memories)
         older = [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
         return [*older, newer]
 
+    def _newer_of(self, memories: NDArray[np.int64]) -> Nearest:
+        if not len(self._newer.memories):
+            return self._newer
+        return self._newer.at(np.flatnonzero(np.isin(self._newer.memories, memories)))
+
     def similarities(self, memories: NDArray[np.int64]) -> dict[Key, float]:
         """How near these memories (ascending) are, by their newest vector."""
-        newer = self._newer.at(np.flatnonzero(np.isin(self._newer.memories, memories)))
+        newer = self._newer_of(memories)
         older = [segment.of_memories(self._number, self.vector, memories) for segment in self._segments]
         return {
             key: score

@@ -111,10 +111,12 @@ FROM (
 ) best JOIN memory m ON m.number = best.number
 ORDER BY best.score DESC, m.number
 
--- judged -- Which of these memories are in scope, in the order given.
-SELECT m.number, {candidate}
+-- judged -- Which of these memories are in scope, what ranking needs to know of them, and their vectors' numbers.
+SELECT {candidate}, (
+  SELECT v.number FROM vector v WHERE v.memory = m.number
+    AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint))
 FROM json_each(:numbers) wanted CROSS JOIN memory m ON m.number = wanted.value
-WHERE {scope} ORDER BY wanted.key LIMIT :limit
+WHERE {scope}
 
 -- numbers_in_scope -- All live memories in scope, for when too few of the best were in it.
 SELECT json_group_array(m.number) FROM memory m WHERE {scope}
@@ -150,14 +152,6 @@ WHERE namespace = :namespace AND generation = :generation AND number > :last ORD
 
 -- count_vectors -- How many vectors a namespace has in a generation, after the last one that was read.
 SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation AND number > :last
-
--- near -- Which of these memories are live and in scope, and their vectors, without reading those.
-SELECT v.number, {candidate}
-FROM json_each(:memories) wanted
-CROSS JOIN memory m ON m.number = wanted.value
-CROSS JOIN vector v ON v.memory = m.number
-  AND v.generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint)
-WHERE {scope} ORDER BY wanted.key
 
 -- load -- The winners, with their session, what superseded them, and how many relations they have.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.query.terms import KeywordQuery, Phrase
 from recollect.store import rows
 from recollect.store.base import Candidate, NamespaceFacts, Words
 from recollect.store.statements import Statements
 from recollect.types import Scope
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from recollect.store.sqlite.derived.shelf import Opened
 
 LONGEST_SUBSTRING = 5_000
 """SQLite refuses patterns of more than 50,000 bytes."""
@@ -71,23 +65,11 @@ def scope_parameters(scope: Scope, namespaces: Namespaces) -> dict[str, Any]:
 
 
 def match(
-    statements: Statements,
-    namespaces: Namespaces,
-    scope: Scope,
-    words: Words | None,
-    opened: Opened | None,
-    labelled: NDArray[np.int64] | None,
+    statements: Statements, namespaces: Namespaces, scope: Scope, words: Words | None
 ) -> list[Candidate]:
-    """By words: from the segments, where there are some, else by FTS5. A quoted phrase is insisted on, unless
-    nothing in scope has it."""
+    """By words, as FTS5 finds them. A quoted phrase is insisted on, unless nothing in scope has it."""
     if not namespaces or words is None or not words.query:
         return []
-    if opened is not None and opened.words and not _needs_order(words.query):
-        from recollect.store.sqlite import indexed
-
-        known = indexed.match(statements, namespaces, scope, words, opened, labelled)
-        if known is not None:
-            return known
     parameters = scope_parameters(scope, namespaces)
     for strict in (True, False) if words.query.phrases else (False,):
         named = [] if namespaces.alone else namespaces.numbers
@@ -96,11 +78,6 @@ def match(
         if found:
             return found
     return []
-
-
-def _needs_order(query: KeywordQuery) -> bool:
-    """Whether one of its terms is several words, as a few letters fold to: only FTS5 knows their order."""
-    return any(" " in term for term in query.terms)
 
 
 def _match(statements: Statements, parameters: dict[str, Any], limit: int) -> list[Candidate]:

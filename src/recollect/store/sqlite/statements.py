@@ -17,6 +17,7 @@ from recollect.times import to_micros
 
 PACKAGE = "recollect.store.sqlite"
 _PARAMETER = re.compile(r":(\w+)")
+_json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
 _PLAIN = frozenset({str, int, float, bytes, type(None)})
 
 
@@ -69,5 +70,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_micros(value)
     if isinstance(value, (list, tuple)):
-        return json.dumps(value, ensure_ascii=False, default=bytes.hex) if value else "[]"
+        return _json(value) if value else "[]"
     return value.astype("<f4").tobytes()

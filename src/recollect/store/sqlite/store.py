@@ -175,19 +175,11 @@ class SqliteStore(SqlStore):
         nearness: Nearness | None,
         opened: Opened | None,
     ) -> Found:
-        labelled = None
-        if opened is not None and (scope.tags or scope.speakers):
-            from recollect.store.sqlite.indexed import having_labels
+        if opened is None and nearness is None:
+            return Found(search.match(statements, namespaces, scope, words))
+        from recollect.store.sqlite.asking import ask
 
-            labelled = having_labels(statements, namespaces, scope, opened)
-        if nearness is None:
-            return Found(search.match(statements, namespaces, scope, words, opened, labelled))
-        from recollect.store.sqlite.derived.shelf import Opened
-        from recollect.store.sqlite.near import Near
-
-        near = Near(statements, self._arenas, opened or Opened(), namespaces, scope, nearness, labelled)
-        by_words = search.match(statements, namespaces, scope, words, opened, labelled)
-        return Found(by_words, near.found(), near.similarities([found.key for found in by_words]))
+        return ask(statements, self._arenas, opened, namespaces, scope, words, nearness)
 
     def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
         """The segments, where they help: in a small store FTS5 is done before numpy is imported."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ class Statistics(NamedTuple):
         return idf if idf > 0 else LEAST
 
 
+@lru_cache(maxsize=2)
 def weights(average: float) -> NDArray[np.float32]:
     """What an occurrence counts, by its code, before the word's rarity: nearly, for long memories."""
     often = np.arange(MOST_TIMES + 1, dtype=np.float32)[:, None]

@@ -63,6 +63,7 @@ class WordSegment:
         """Memories that older segments have otherwise, or that are gone."""
         self.average: float = facts["average"]
         self.bytes: int = facts.get("bytes", 0)
+        self._letters, self._cuts = self.letters.data, self.cuts.data
         firsts = [self._text(at) for at in range(0, len(self.peaks), _STEP)]
         self._firsts = [] if any(text[:1] == b"\0" for text in firsts) else firsts
 
@@ -127,7 +128,7 @@ class WordSegment:
         return Occurrences(self.docs[span], self.codes[span], float(self.peaks[at]))
 
     def _text(self, at: int) -> bytes:
-        return self.letters[self.cuts[at] : self.cuts[at + 1]].tobytes()
+        return bytes(self._letters[self._cuts[at] : self._cuts[at + 1]])
 
     def _place(self, wanted: bytes) -> int:
         """The first term that is not before this one. Terms that were struck out begin with a zero."""
