@@ -11,7 +11,7 @@ from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
 from recollect.meaning import Meaning, QueryVector
-from recollect.query.highlight import highlights
+from recollect.query.highlight import Highlights
 from recollect.query.languages import detect
 from recollect.query.speakers import meant
 from recollect.query.strategy import choose_mode
@@ -331,7 +331,7 @@ def _hit(
         memory=memory,
         score=found.score,
         match=match_type(item),
-        highlights=highlights(memory.content, question.keywords, memory.language),
+        highlights=Highlights(memory.content, question.keywords, memory.language),
         why=why,
         source_session=complete.session,
         superseded_by=complete.successor,

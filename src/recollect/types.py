@@ -348,7 +348,7 @@ class Hit:
     memory: Memory
     score: float
     match: Match
-    highlights: tuple[str, ...]
+    highlights: Sequence[str]
     why: Why
     source_session: Session | None = None
     superseded_by: Successor | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -15,7 +15,7 @@ _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
 
 
 def plain(value: object) -> Any:
-    """Dataclasses become dicts, datetimes ISO 8601 text, tuples lists; the rest is left alone.
+    """Dataclasses become dicts, datetimes ISO 8601 text, sequences lists; the rest is left alone.
 
     >>> from recollect.types import Finding
     >>> plain((Finding("entries", 2, "2 memories have no keyword entry"),))[0]["count"]
@@ -36,7 +36,7 @@ def plain(value: object) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return [plain(item) for item in value]
     if isinstance(value, Set):
         return sorted(plain(item) for item in value)

@@ -4,11 +4,48 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from functools import cached_property
+from typing import overload
 
 from recollect.query.terms import KeywordQuery, places
 
 WIDTH = 200
 _LOOKED_AT = 5_000
+
+
+class Highlights(Sequence[str]):
+    """The highlights of a text, cut when they are first looked at: many who ask never do.
+
+    >>> from recollect.query.terms import parse_query
+    >>> Highlights("Logins use JWT", parse_query("login"), "en")
+    ('<mark>Logins</mark> use JWT',)
+    """
+
+    def __init__(self, text: str, query: KeywordQuery, language: str) -> None:
+        self._given = text, query, language
+
+    @cached_property
+    def _pieces(self) -> tuple[str, ...]:
+        return highlights(*self._given)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        return self._pieces[at]
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def __eq__(self, other: object) -> bool:
+        return self._pieces == (other._pieces if isinstance(other, Highlights) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._pieces)
+
+    def __repr__(self) -> str:
+        return repr(self._pieces)
 
 
 def highlights(text: str, query: KeywordQuery, language: str, *, count: int = 2) -> tuple[str, ...]:

@@ -56,6 +56,8 @@ static int ONES(uint64_t word)
 #define BLOCK 1024
 #define PLANES 4
 #define LANES 16
+#define SPAN 128
+#define SAMPLED 12
 
 /* --- vectors ------------------------------------------------------------------------------------------- */
 
@@ -126,10 +128,11 @@ static void keep_best(Best *best)
     best->least = best->scores[best->wanted - 1];
 }
 
-static void select_nearest(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Best *best)
+/* The best of some blocks, `apart` from each other. */
+static void look_through(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart, Best *best)
 {
     float found[BLOCK];
-    for (Py_ssize_t first = start; first < end; first += BLOCK) {
+    for (Py_ssize_t first = start; first < end; first += apart) {
         const Py_ssize_t size = end - first < BLOCK ? end - first : BLOCK;
         estimate(signs, first, size, found);
         for (Py_ssize_t at = 0; at < size; at++) {
@@ -140,6 +143,25 @@ static void select_nearest(const Signs *signs, Py_ssize_t start, Py_ssize_t end,
         }
     }
     if (best->held > best->wanted) keep_best(best);
+}
+
+/* A sample says what the best have at least, so that hardly anybody else is held for a while. */
+static void select_nearest(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Best *best)
+{
+    const Py_ssize_t apart = (end - start) / SAMPLED / BLOCK * BLOCK, wanted = best->wanted;
+    if (apart >= 2 * BLOCK) {
+        best->wanted = 2 * wanted * BLOCK / apart + LANES;
+        if (best->wanted < wanted) {
+            look_through(signs, start, end, apart, best);
+            best->held = 0;
+        }
+        best->wanted = wanted;
+        look_through(signs, start, end, BLOCK, best);
+        if (best->held == wanted) return;
+        best->held = 0;
+        best->least = -INFINITY;
+    }
+    look_through(signs, start, end, BLOCK, best);
 }
 
 static PyObject *nearest(PyObject *self, PyObject *given)
@@ -279,6 +301,15 @@ done:
     return result;
 }
 
+INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
+{
+    Py_ssize_t found = 0;
+    for (Py_ssize_t at = 0; at < size; at++) found += scores[at] >= least;
+    return found;
+}
+
+FOR_EACH_PROCESSOR(Py_ssize_t, count, (const float *scores, Py_ssize_t size, float least), (scores, size, least))
+
 static PyObject *promising(PyObject *self, PyObject *given)
 {
     Py_buffer scores;
@@ -286,18 +317,19 @@ static PyObject *promising(PyObject *self, PyObject *given)
     if (!PyArg_ParseTuple(given, "y*f", &scores, &least)) return NULL;
     const float *found = scores.buf;
     const Py_ssize_t size = scores.len / (Py_ssize_t)sizeof(float);
-    Py_ssize_t held = 0;
-    int32_t *places = malloc((size > 0 ? size : 1) * sizeof(int32_t));
+    int32_t *places = malloc((size + 1) * sizeof(int32_t)), *place = places;
     PyObject *result = NULL;
-    if (places) {
-        for (Py_ssize_t at = 0; at < size; at++) {
-            places[held] = (int32_t)at;
-            held += found[at] >= least;
+    for (Py_ssize_t first = 0; places && first < size; first += SPAN) {
+        const Py_ssize_t end = first + SPAN < size ? first + SPAN : size;
+        if (!count(found + first, end - first, least)) continue;
+        for (Py_ssize_t at = first; at < end; at++) {
+            *place = (int32_t)at;
+            place += found[at] >= least;
         }
-        result = PyBytes_FromStringAndSize((char *)places, held * sizeof(int32_t));
-        free(places);
-    } else
-        PyErr_NoMemory();
+    }
+    if (places) result = PyBytes_FromStringAndSize((char *)places, (place - places) * sizeof(int32_t));
+    else PyErr_NoMemory();
+    free(places);
     PyBuffer_Release(&scores);
     return result;
 }
@@ -349,5 +381,6 @@ PyMODINIT_FUNC PyInit__kernel(void)
 {
     CHOOSE(estimate)
     CHOOSE(product)
+    CHOOSE(count)
     return PyModuleDef_Init(&module);
 }

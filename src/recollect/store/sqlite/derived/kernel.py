@@ -5,6 +5,7 @@ Both find the same, but for what is estimated: by numpy only the better half of 
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,24 @@ def products(rows: NDArray[np.int8], scale: Floats, places: Places, vector: Floa
         _kernel.products(rows, scale, np.asarray(places, np.int64), np.ascontiguousarray(vector, np.float32)),
         np.float32,
     )
+
+
+class _Room(threading.local):
+    """Room for the scores of a thread: to ask the system for it anew would take longer than to fill it."""
+
+    scores: Floats = np.empty(0, np.float32)
+
+
+_room = _Room()
+
+
+def zeros(size: int) -> Floats:
+    """So many scores, all 0; the same ones each time, so a thread must be done with the last."""
+    if len(_room.scores) < size:
+        _room.scores = np.empty(size, np.float32)
+    scores = _room.scores[:size]
+    scores.fill(0)
+    return scores
 
 
 def add(

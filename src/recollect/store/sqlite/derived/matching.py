@@ -111,7 +111,7 @@ def best(
     ]
     lists.sort(key=lambda each: -each[1])
     left = np.cumsum([0.0, *(limit for _, limit, _ in reversed(lists))])[::-1].tolist()
-    scores = np.zeros(end - start, np.float32)
+    scores = kernel.zeros(end - start)
     permitted = _flags(end - start, start, masked, allowed)
     taken = 0
     for taken, (rare, _, (docs, codes, _)) in enumerate(lists, 1):
