@@ -15,6 +15,7 @@ import recollect
 from recollect import Memories
 from recollect.query.terms import parse_query
 from recollect.store.base import Candidate, Nearness, Words
+from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.store import SqliteStore
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -53,6 +54,14 @@ def without_segments() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def by_numpy() -> Iterator[None]:
+    """As where there was no compiler."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "COMPILED", False)
+        yield
+
+
 def by_words(memories: Memories, query: str, limit: int = 10, **filters: Any) -> list[Candidate]:
     words = Words(parse_query(query), limit)
     (found,) = memories._store.search([memories.scope(**filters)], words, None)
@@ -74,6 +83,8 @@ def keys(found: Sequence[Candidate]) -> list[Any]:
 def assert_same(memories: Memories, query: str, limit: int = 10, **filters: Any) -> list[Candidate]:
     """By words, segments give what FTS5 gives: the same memories in the same order, with the same scores."""
     found = by_words(memories, query, limit, **filters)
+    with by_numpy():
+        assert by_words(memories, query, limit, **filters) == found
     with without_segments():
         expected = by_words(memories, query, limit, **filters)
     assert keys(found) == keys(expected), (query, limit, filters)
