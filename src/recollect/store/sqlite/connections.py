@@ -28,8 +28,9 @@ from recollect.store import migrate
 
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
 PATIENCE = 60.0
-MAPPED = 256 * 1024 * 1024
-"""So many bytes of the file are read without copying them; more would only look like a big process."""
+MAPPED, MAPPED_WHOLE = 256 * 1024 * 1024, 512 * 1024 * 1024
+"""So many bytes of a file are read without copying them, and all of one that is not much larger. All of a
+big one would only look like a big process."""
 LONGEST_READ = 2.0
 """How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"
@@ -191,7 +192,8 @@ class Connections:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA cache_size = -16000")
-        connection.execute(f"PRAGMA mmap_size = {MAPPED}")
+        is_big = self.path is not None and self.path.exists() and self.path.stat().st_size > MAPPED_WHOLE
+        connection.execute(f"PRAGMA mmap_size = {MAPPED if is_big else MAPPED_WHOLE}")
         return connection
 
     def _open_first(self) -> apsw.Connection:
