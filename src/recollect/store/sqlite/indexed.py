@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,18 +134,21 @@ def having_labels(
         [row[0] for row in statements.rows("changed_words", upto=upto)] if namespaces.state.change else []
     )
     newer = np.arange(upto + 1, namespaces.state.memory + 1)
-    return np.unique(np.concatenate([*found, newer, np.array(changed, np.int64)]))
+    return _together([*found, newer, np.array(changed, np.int64)])
 
 
 def _having_all(
     segment: WordSegment, span: tuple[int, int], required: Sequence[Iterable[Sequence[str]]]
 ) -> NDArray[np.int32]:
     """Positions within a span that have, of each of the required, the terms of one alternative."""
-    each = [
-        np.unique(np.concatenate([_having(segment, span, terms) for terms in alternatives]))
-        for alternatives in required
-    ]
+    each = [_together([_having(segment, span, terms) for terms in alternatives]) for alternatives in required]
     return reduce(np.intersect1d, each)
+
+
+def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Everything in any of these, each of which ascends, ascending."""
+    some = [part for part in parts if len(part)] or [parts[0]]
+    return some[0] if len(some) == 1 else np.unique(np.concatenate(some))
 
 
 def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -> NDArray[np.int32]:
@@ -312,7 +315,7 @@ class Searched(NamedTuple):
 
     def _freshest(self, most: int, allowed: NDArray[np.int64] | None) -> Best:
         found = self.fresh.best(self.namespaces, self.rarity, self.average)
-        if allowed is not None:
+        if allowed is not None and len(found.numbers):
             inside = np.isin(found.numbers, allowed)
             found = Best(found.numbers[inside], found.scores[inside])
         return Best.of([found], most)
