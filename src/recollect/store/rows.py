@@ -17,6 +17,7 @@ Row = Sequence[Any]
 MEMORY_COLUMNS = 30
 _memory = maker(Memory)
 _candidate = partial(tuple.__new__, Candidate)
+_CANDIDATE_COLUMNS = len(Candidate._fields) - 1
 
 
 def scope_parameters(scope: Scope) -> dict[str, Any]:
@@ -73,14 +74,15 @@ def tuned_column(tuned: Tuned | None) -> str | None:
 
 
 def candidate(row: Row, score: float, namespace: str | None = None) -> Candidate:
-    """A candidate from the columns of the `candidate` fragment.
+    """A candidate from the columns of the `candidate` fragment, which a row begins with.
 
     With a `namespace`, numbers count within it alone, so it becomes a part of the keys.
     """
-    number, session, *others = row
+    others = row[2:_CANDIDATE_COLUMNS]
     if namespace is None:
-        return _candidate((number, score, session, *others))
-    return Candidate((namespace, number), score, None if session is None else (namespace, session), *others)
+        return _candidate((row[0], score, row[1], *others))
+    session = None if row[1] is None else (namespace, row[1])
+    return _candidate(((namespace, row[0]), score, session, *others))
 
 
 def memory(row: Row) -> Memory:

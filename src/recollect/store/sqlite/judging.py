@@ -55,7 +55,7 @@ class Jury:
                 self.hear(numbers[some])
                 for number, score in zip(numbers[some], scores[some], strict=True):
                     if row := self._known[number]:
-                        found.append(rows.candidate(row[:-1], score))
+                        found.append(rows.candidate(row, score))
         return found[:limit]
 
     def of_vectors(
@@ -64,7 +64,7 @@ class Jury:
         """The first of these whose memories are in scope and still have that vector."""
         self.hear(memories)
         found = [
-            rows.candidate(row[:-1], score)
+            rows.candidate(row, score)
             for vector, memory, score in zip(vectors, memories, scores, strict=True)
             if (row := self._known[memory]) and row[-1] == vector
         ]
