@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.query.highlight import highlights
+from recollect.query.highlight import Highlights, highlights
 from recollect.query.languages import detect
 from recollect.query.terms import LONGEST_TERM, analyse, parse_query, terms_of
 
@@ -134,3 +137,14 @@ class TestHighlights:
 
     def test_nothing_matched_nothing_marked(self) -> None:
         assert highlights("something", parse_query("else"), "en") == ()
+
+    def test_they_are_a_sequence_that_is_cut_when_it_is_looked_at(self) -> None:
+        marks = Highlights("The authentication module", parse_query("auth"), "en")
+        cut = ("The <mark>authentication</mark> module",)
+        assert (len(marks), marks[0], marks[:5], tuple(marks)) == (1, cut[0], cut, cut)
+        assert marks == cut
+        assert marks == Highlights("The authentication module", parse_query("auth"), "en")
+        assert marks != Highlights("The module", parse_query("auth"), "en")
+        assert {marks: 1}[Highlights("The authentication module", parse_query("auth"), "en")] == 1
+        assert pickle.loads(pickle.dumps(marks)) == copy.deepcopy(marks) == marks
+        assert not Highlights("something", parse_query("else"), "en")
