@@ -92,13 +92,13 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     if chance.random() < 0.3:
         matrix = matrix[np.argsort(matrix[:, 0])]  # the first say nothing of the others
     coded = codes.code(matrix, matrix.mean(axis=0))
-    asked = Asked.of(chance.standard_normal(dimensions).astype(np.float32), matrix.mean(axis=0))
+    left = chance.standard_normal(dimensions).astype(np.float32)
     start = int(chance.integers(0, count))
     end = int(chance.integers(start, count)) + 1
     most = int(chance.integers(1, 1200))
-    found = kernel.nearest(coded, asked, (start, end), most)
+    found = kernel.nearest(coded, left, (start, end), most)
     assert len(set(found.tolist())) == len(found) == min(most, end - start)
-    estimates = asked.estimates(coded.bits, coded.trust, coded.offset)
+    estimates = Asked.of(left).estimates(coded.bits, coded.trust, coded.offset)
     best = np.sort(estimates[start:end])[-len(found) :]
     assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
 
@@ -128,16 +128,16 @@ class TestAFileThatLies:
 
     def test_arrays_of_different_lengths(self) -> None:
         coded = codes.code(np.eye(8, dtype=np.float32), np.zeros(8, np.float32))
-        asked = Asked.of(np.ones(8, np.float32), np.zeros(8, np.float32))
+        left = np.ones(8, np.float32)
         for broken in (coded._replace(trust=coded.trust[:3]), coded._replace(offset=coded.offset[:3])):
             with pytest.raises(IndexError):
-                kernel.nearest(broken, asked, (0, 8), 2)
+                kernel.nearest(broken, left, (0, 8), 2)
 
     def test_numbers_that_are_none(self) -> None:
         coded = codes.code(np.eye(8, dtype=np.float32), np.zeros(8, np.float32))
-        asked = Asked.of(np.ones(8, np.float32), np.zeros(8, np.float32))
+        left = np.ones(8, np.float32)
         nothing = coded._replace(trust=np.full(8, np.nan, np.float32))
-        assert len(kernel.nearest(nothing, asked, (0, 8), 2)) <= 2
+        assert len(kernel.nearest(nothing, left, (0, 8), 2)) <= 2
 
     @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.lists(st.integers(-(2**31), 2**31 - 1)))
     def test_positions_in_no_order(self, docs: list[int], wanted: list[int]) -> None:

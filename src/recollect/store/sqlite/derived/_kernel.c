@@ -52,6 +52,13 @@ static int ONES(uint64_t word)
 #define FETCH(start, size)
 #endif
 
+/* Where numpy's packbits puts a dimension within 64. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BIT(at) (63 - (at))
+#else
+#define BIT(at) ((at) / 8 * 8 + 7 - (at) % 8)
+#endif
+
 #define AHEAD 6
 #define BLOCK 1024
 #define PLANES 4
@@ -61,12 +68,30 @@ static int ONES(uint64_t word)
 
 /* --- vectors ------------------------------------------------------------------------------------------- */
 
+/* A question as so many bits a dimension, in steps from `low` on, and the signs that it is compared with. */
 typedef struct {
-    const uint64_t *bits, *planes;
+    const uint64_t *bits;
+    uint64_t *planes;
     const float *trust, *offset;
     Py_ssize_t rows, count;
     float low, step, total;
 } Signs;
+
+static void take_question(Signs *signs, const float *left, Py_ssize_t size)
+{
+    float high = signs->low = size ? left[0] : 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        if (left[at] < signs->low) signs->low = left[at];
+        if (left[at] > high) high = left[at];
+        signs->total += left[at];
+    }
+    signs->step = fmaxf(high - signs->low, 1e-12f) / ((1 << PLANES) - 1);
+    for (Py_ssize_t at = 0; at < size; at++) {
+        const int steps = (int)((left[at] - signs->low) / signs->step + 0.5f);
+        for (int plane = 0; plane < PLANES; plane++)
+            signs->planes[PLANES * (at / 64) + plane] |= (uint64_t)(steps >> plane & 1) << BIT(at % 64);
+    }
+}
 
 /* How near each of some vectors is, up to a constant, from the signs of its dimensions. */
 INLINE void estimate_loop(const Signs *signs, Py_ssize_t start, Py_ssize_t size, float *found)
@@ -166,37 +191,37 @@ static void select_nearest(const Signs *signs, Py_ssize_t start, Py_ssize_t end,
 
 static PyObject *nearest(PyObject *self, PyObject *given)
 {
-    Py_buffer bits, planes, trust, offset;
+    Py_buffer bits, left, trust, offset;
     Py_ssize_t start, end, most;
-    float low, step, total;
-    if (!PyArg_ParseTuple(given, "y*y*y*y*fffnnn", &bits, &planes, &trust, &offset, &low, &step, &total,
-                          &start, &end, &most))
-        return NULL;
+    if (!PyArg_ParseTuple(given, "y*y*y*y*nnn", &bits, &left, &trust, &offset, &start, &end, &most)) return NULL;
     PyObject *result = NULL;
-    const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float);
-    const Py_ssize_t rows = count ? bits.len / (Py_ssize_t)sizeof(uint64_t) / count : 0;
-    const Signs signs = {bits.buf, planes.buf, trust.buf, offset.buf, rows, count, low, step, total};
+    const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
+    const Py_ssize_t rows = (size + 63) / 64;
+    Signs signs = {bits.buf, NULL, trust.buf, offset.buf, rows, count, 0, 0, 0};
     Best best = {NULL, NULL, 0, most, 4 * most, -INFINITY};
     if (start < 0 || end > count || start > end || most < 1 || offset.len != trust.len
-        || planes.len != rows * PLANES * (Py_ssize_t)sizeof(uint64_t)) {
+        || bits.len != rows * count * (Py_ssize_t)sizeof(uint64_t)) {
         PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
         goto done;
     }
+    signs.planes = calloc(rows ? rows * PLANES : 1, sizeof(uint64_t));
     best.scores = malloc(best.room * sizeof(float));
     best.places = malloc(best.room * sizeof(int64_t));
-    if (!best.scores || !best.places) {
+    if (!signs.planes || !best.scores || !best.places) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
+    take_question(&signs, left.buf, size);
     select_nearest(&signs, start, end, &best);
     Py_END_ALLOW_THREADS
     result = PyBytes_FromStringAndSize((char *)best.places, best.held * sizeof(int64_t));
 done:
+    free(signs.planes);
     free(best.scores);
     free(best.places);
     PyBuffer_Release(&bits);
-    PyBuffer_Release(&planes);
+    PyBuffer_Release(&left);
     PyBuffer_Release(&trust);
     PyBuffer_Release(&offset);
     return result;

@@ -7,17 +7,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 def nearest(
-    bits: Array,
-    planes: Array,
-    trust: Array,
-    offset: Array,
-    low: float,
-    step: float,
-    total: float,
-    start: int,
-    end: int,
-    most: int,
-    /,
+    bits: Array, left: Array, trust: Array, offset: Array, start: int, end: int, most: int, /
 ) -> bytes: ...
 def products(bytes: Array, scale: Array, places: Array, vector: Array, /) -> bytes: ...
 def add(

@@ -82,7 +82,6 @@ class Asked(NamedTuple):
     """A question's vector, as it is compared with codes."""
 
     left: Floats
-    """What is left of it beyond the centre."""
     bits: Bits
     planes: Bits
     """The same as so many bits a dimension, one a column, the lowest first, in steps from `low` on."""
@@ -90,9 +89,8 @@ class Asked(NamedTuple):
     step: float
 
     @classmethod
-    def of(cls, vector: Floats, centre: Floats) -> Asked:
-        """The vector, seen from the centre."""
-        left = vector - centre
+    def of(cls, left: Floats) -> Asked:
+        """What is left of a vector beyond the centre."""
         low, high = float(left.min()), float(left.max())
         step = max(high - low, 1e-12) / (2**PLANES - 1)
         steps = np.rint((left - low) / step).astype(np.uint8)

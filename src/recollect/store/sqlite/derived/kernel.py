@@ -33,29 +33,21 @@ Codes = NDArray[np.uint16]
 
 
 def nearest(
-    coded: Coded, asked: Asked, span: tuple[int, int], most: int, among: Places | None = None
+    coded: Coded, left: Floats, span: tuple[int, int], most: int, among: Places | None = None
 ) -> Places:
-    """Where those of a span are, or of those `among` it, that are nearest by their signs; in no order."""
+    """Where those of a span are, or of those `among` it, that are nearest by their signs; in no order.
+
+    `left` is what is left of a question's vector beyond the centre.
+    """
     start, end = span
-    if among is not None:
-        return among[_better(_estimates(coded, asked, among), most)]
-    if not COMPILED:
+    if COMPILED and among is None:
+        found = _kernel.nearest(coded.bits, left, coded.trust, coded.offset, start, end, most)
+        return np.frombuffer(found, np.int64)
+    asked = Asked.of(left)
+    if among is None:
         guesses = asked.guesses(coded.bits[:, start:end], coded.length[start:end], coded.offset[start:end])
         among = _better(guesses, max(_ESTIMATED * most, _share(end - start))) + start
-        return among[_better(_estimates(coded, asked, among), most)]
-    found = _kernel.nearest(
-        coded.bits,
-        asked.planes,
-        coded.trust,
-        coded.offset,
-        asked.low,
-        asked.step,
-        float(asked.left.sum()),
-        start,
-        end,
-        most,
-    )
-    return np.frombuffer(found, np.int64)
+    return among[_better(_estimates(coded, asked, among), most)]
 
 
 def _estimates(coded: Coded, asked: Asked, places: Places) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived import codes, files, kernel, spans
-from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
+from recollect.store.sqlite.derived.codes import Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
 
 _AT_ONCE = 8_192
@@ -62,8 +62,8 @@ class VectorSegment:
         closely = max(LOOKED_AT, 2 * most, (end - start) // _SHARE)
         among = None if memories is None else self._positions(start, end, memories)
         if (end - start if among is None else len(among)) > closely:
-            asked = Asked.of(vector, self.centre)
-            return self._looked_at(kernel.nearest(self.coded, asked, (start, end), closely, among), vector)
+            left = np.asarray(vector - self.centre, np.float32)
+            return self._looked_at(kernel.nearest(self.coded, left, (start, end), closely, among), vector)
         return self._looked_at(np.arange(start, end) if among is None else among, vector)
 
     def struck_out(self) -> Numbers:
