@@ -109,6 +109,8 @@ def best(
         for each, rare in zip(leaf.found, rarity, strict=True)
         if each is not None
     ]
+    if not lists:
+        return Best(np.empty(0, np.int64), np.empty(0, np.float32))
     lists.sort(key=lambda each: -each[1])
     left = np.cumsum([0.0, *(limit for _, limit, _ in reversed(lists))])[::-1].tolist()
     scores = kernel.zeros(end - start)
