@@ -12,6 +12,8 @@ from functools import cache
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
+from recollect.query import compiled
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -40,10 +42,12 @@ def near_keys(terms: Sequence[str]) -> tuple[int, ...]:
     """
     if len(set(terms)) < FEWEST_TERMS:
         return ()
+    factor, offset = _multipliers()
+    if compiled.COMPILED:
+        return compiled._text.near_keys(list(terms), factor, offset, BANDS)
     import numpy as np
 
     hashes = np.array(_hashes(terms), np.uint64)
-    factor, offset = _multipliers()
     mixed = hashes[:, None] * factor
     mixed += offset
     lowest = np.minimum.reduce(mixed) >> np.uint64(16)
