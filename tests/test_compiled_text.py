@@ -20,37 +20,10 @@ from recollect.query.terms import analyse, terms_of
 pytestmark = pytest.mark.skipif(not compiled.COMPILED, reason="nothing is compiled here")
 
 CUES = Patterns([cue for cues in sectors.ENGLISH.values() for _, cue in cues])
-PIECES = [
-    *" _.-/@:+&'#\\\n\t,;()$`",
-    *[
-        "::",
-        "++",
-        "n't",
-        "'s",
-        "'LL",
-        "don't",
-        "C++",
-        "c#",
-        "fooBar",
-        "FOOBar",
-        "sha256",
-        "HTTPServer2",
-        "__init__",
-    ],
-    *[
-        "x" * 63,
-        "Y" * 65,
-        "a_" * 40,
-        "17.2",
-        "2026-01-15",
-        "in 2026",
-        "at 9pm",
-        "first, run",
-        "is the",
-        "decided",
-    ],
-    *["der", "die", "las", "une", "och", "é", "’", "猫", "ｆ", "٣"],
-]
+SIGNS = " _.-/@:+&'#\\\n\t,;()$`é’猫ｆ٣"
+WORDS = """:: ++ n't 's 'LL don't C++ c# fooBar FOOBar sha256 HTTPServer2 __init__ 17.2 2026-01-15 decided
+    at 9pm in 2026 first, run is the der die las une och"""
+PIECES = [*SIGNS, *WORDS.split(), "x" * 63, "Y" * 65, "a_" * 40]
 texts = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
     st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join),

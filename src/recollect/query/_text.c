@@ -274,7 +274,7 @@ static PyObject *pieces(PyObject *self, PyObject *args)
 
 /* --- near-duplicates ----------------------------------------------------------------------------------- */
 
-#define MOST_BANDS 64
+#define MIXES 32
 
 static uint32_t crc32(uint32_t begun, const void *data, Py_ssize_t length)
 {
@@ -284,9 +284,9 @@ static uint32_t crc32(uint32_t begun, const void *data, Py_ssize_t length)
     return ~begun;
 }
 
-static void lower(uint64_t *lowest, uint64_t hash, const uint64_t *factor, const uint64_t *offset, Py_ssize_t count)
+static void lower(uint64_t *lowest, uint64_t hash, const uint64_t *factor, const uint64_t *offset)
 {
-    for (Py_ssize_t each = 0; each < count; each++) {
+    for (int each = 0; each < MIXES; each++) {
         const uint64_t mixed = hash * factor[each] + offset[each];
         lowest[each] = mixed < lowest[each] ? mixed : lowest[each];
     }
@@ -316,11 +316,11 @@ static PyObject *near_keys(PyObject *self, PyObject *args)
     Py_buffer factors, offsets;
     Py_ssize_t bands;
     if (!PyArg_ParseTuple(args, "O!y*y*n", &PyList_Type, &given, &factors, &offsets, &bands)) return NULL;
-    const Py_ssize_t mixes = factors.len / 8;
-    uint64_t lowest[MOST_BANDS];
+    uint64_t lowest[MIXES];
     memset(lowest, 255, sizeof lowest);
-    int failed = factors.len != offsets.len || mixes > MOST_BANDS || bands < 1 || mixes % bands;
-    if (failed) PyErr_SetString(PyExc_ValueError, "as many factors as offsets, for every band");
+    const Py_ssize_t wanted = sizeof lowest;
+    int failed = factors.len != wanted || offsets.len != wanted || bands < 1 || MIXES % bands;
+    if (failed) PyErr_SetString(PyExc_ValueError, "32 factors and offsets, as many for every band");
     uint32_t before = 0;
     for (Py_ssize_t at = 0; !failed && at < PyList_Size(given); at++) {
         Py_ssize_t length;
@@ -328,13 +328,13 @@ static PyObject *near_keys(PyObject *self, PyObject *args)
         failed = !term;
         if (failed) break;
         const uint32_t alone = crc32(0, term, length);
-        lower(lowest, alone, factors.buf, offsets.buf, mixes);
-        if (at) lower(lowest, crc32(crc32(before, " ", 1), term, length), factors.buf, offsets.buf, mixes);
+        lower(lowest, alone, factors.buf, offsets.buf);
+        if (at) lower(lowest, crc32(crc32(before, " ", 1), term, length), factors.buf, offsets.buf);
         before = alone;
     }
     PyBuffer_Release(&factors);
     PyBuffer_Release(&offsets);
-    return failed ? NULL : keys_of(lowest, bands, mixes / bands);
+    return failed ? NULL : keys_of(lowest, bands, MIXES / bands);
 }
 
 static void fill_tables(void)

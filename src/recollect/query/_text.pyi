@@ -1,14 +1,12 @@
 """The inner loops over texts in C; but for `near_keys`, they are for texts in ASCII."""
 
+from array import array
 from collections.abc import Mapping
-
-from numpy import uint64
-from numpy.typing import NDArray
 
 def terms(text: str, known: dict[str, tuple[str, ...]], /) -> list[str]: ...
 def chunk_terms(chunk: str, words: Mapping[str, str], longest: int, /) -> tuple[str, ...]: ...
 def words(text: str, known: dict[str, tuple[str, ...]], /) -> list[str]: ...
 def pieces(text: str, asked: frozenset[str], digit: str, /) -> set[str]: ...
 def near_keys(
-    terms: list[str], factors: NDArray[uint64], offsets: NDArray[uint64], bands: int, /
+    terms: list[str], factors: array[int], offsets: array[int], bands: int, /
 ) -> tuple[int, ...]: ...
