@@ -1,4 +1,4 @@
-"""What pyproject.toml can't say: inner loops in C. Where there is no compiler, numpy does the same."""
+"""What pyproject.toml can't say: inner loops in C. Without a compiler, numpy and Python do the same."""
 
 import sys
 
@@ -9,13 +9,14 @@ OPTIONS = [] if sys.platform == "win32" else ["-O3", "-ffp-contract=off"]
 setup(
     ext_modules=[
         Extension(
-            "recollect.store.sqlite.derived._kernel",
-            ["src/recollect/store/sqlite/derived/_kernel.c"],
+            name,
+            [f"src/{name.replace('.', '/')}.c"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             extra_compile_args=OPTIONS,
             py_limited_api=True,
             optional=True,
         )
+        for name in ("recollect.store.sqlite.derived._kernel", "recollect.query._text")
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -7,22 +7,40 @@ searching for every one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
+
+from recollect.query import compiled
 
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|.", re.DOTALL)
 _UNKNOWN, _EDGE = "\0", "\1"
 _A_DIGIT, _NOT_ASCII = "\2", "\3"
-"""What a text may have beside words and signs: a digit somewhere, a character beyond ASCII."""
+"""What a text may have beside words and signs: a digit somewhere, a character beyond ASCII. A short number is
+there twice: as a word, and as so many digits."""
+_LONGEST_NUMBER = 8
+_MOST_PHRASES = 64
+_ANY_DIGIT = (op.IN, [(op.CATEGORY, op.CATEGORY_DIGIT)])
 
-Tree = Iterable[tuple[Any, Any]]
-Needs = tuple[frozenset[str], ...]
-"""What a text must have: one of each of these sets."""
+Tree = Sequence[tuple[Any, Any]]
+Way = frozenset[str]
+"""What a text must have for a part of a pattern to match in one of several ways: all of these."""
+Needs = tuple[frozenset[Way], ...]
+"""What a text must have for a pattern to match: one way of each of its parts."""
+
+
+class Lead(NamedTuple):
+    """What makes it worth while to look for an alternative in a text: it has all of this."""
+
+    way: Way
+    others: tuple[frozenset[str], ...]
+    """One of each of these is also needed."""
+    literal: str
+    alternative: Alternative
 
 
 class Alternative:
@@ -33,8 +51,16 @@ class Alternative:
         self._source = source
         tree = list(_parser.parse(source))
         self._begins = tree[:1] == [(op.AT, op.AT_BEGINNING)] and not source.startswith("(?m)")
-        self.literal = _longest_literal(tree)
-        self.needs = _needs(tree)
+        phrases = _phrases(tree)
+        self.words = frozenset(phrase for phrase in phrases if _WORD.fullmatch(phrase))
+        """Any of these is a match by itself."""
+        self.leads = [Lead(_way(phrase), (), phrase, self) for phrase in phrases - self.words]
+        """Any of these may be a match; without phrases and leads, any text may be."""
+        if not phrases:
+            literal = _longest_literal(tree)
+            first, *others = sorted(_needs(tree), key=len) or [frozenset()]
+            rarest = tuple(frozenset(map(_rarest, ways)) for ways in others)
+            self.leads = [Lead(way, rarest, literal, self) for way in first]
 
     @cached_property
     def find(self) -> Callable[[str], object]:
@@ -48,21 +74,23 @@ class Patterns:
 
     def __init__(self, sources: Sequence[str]) -> None:
         self._always: list[Alternative] = []
-        self._by_need: dict[str, list[Alternative]] = {}
-        told: set[str] = set()
+        self._by_word: dict[str, list[int]] = {}
+        self._leads: dict[str, list[Lead]] = {}
         for number, source in enumerate(sources):
             for alternative in alternatives(source):
-                told.update(*self._index(Alternative(number, alternative)))
-        self._needs = frozenset(self._by_need)
-        self._signs = sorted(need for need in told if need.isprintable() and not need.isalnum())
+                self._index(Alternative(number, alternative))
+        leads = [lead for leads in self._leads.values() for lead in leads]
+        asked = {pieces for lead in leads for pieces in (lead.way, *lead.others)}
+        self._asked = frozenset(self._by_word).union(*asked)
 
-    def _index(self, alternative: Alternative) -> Needs:
-        """Kept under what fewest texts will have: of several sets, the smallest."""
-        if not alternative.needs:
+    def _index(self, alternative: Alternative) -> None:
+        """Kept under its words, and under what fewest texts will have of each lead."""
+        if not alternative.words and not alternative.leads:
             self._always.append(alternative)
-        for need in min(alternative.needs, key=len, default=()):
-            self._by_need.setdefault(need, []).append(alternative)
-        return alternative.needs
+        for word in alternative.words:
+            self._by_word.setdefault(word, []).append(alternative.pattern)
+        for lead in alternative.leads:
+            self._leads.setdefault(_rarest(lead.way), []).append(lead)
 
     def in_text(self, text: str) -> set[int]:
         """The numbers of those that occur in a text.
@@ -70,21 +98,31 @@ class Patterns:
         >>> Patterns([r"\\bcats?\\b", r"\\bdog\\b", "^a"]).in_text("a cat")
         {0, 2}
         """
-        has = set(_WORD.findall(text))
-        has.update([sign for sign in self._signs if sign in text])
-        if not text.isascii():
-            has.add(_NOT_ASCII)
+        has = self._pieces(text)
+        found = {each.pattern for each in self._always if each.find(text)}
+        for word in self._by_word.keys() & has:
+            found.update(self._by_word[word])
+        passed = set()
+        for piece in self._leads.keys() & has:
+            for way, others, literal, each in self._leads[piece]:
+                if each.pattern in found or each in passed or not way <= has or literal not in text:
+                    continue
+                passed.add(each)
+                if not any(map(has.isdisjoint, others)) and each.find(text):
+                    found.add(each.pattern)
+        return found
+
+    def _pieces(self, text: str) -> set[str]:
+        """What a text has of all that patterns ask for."""
+        if compiled.COMPILED and text.isascii():
+            return compiled._text.pieces(text, self._asked, _A_DIGIT)
+        has = {*_WORD.findall(text), *text}
+        has.update([_A_DIGIT * len(word) for word in has if word.isdecimal()])
         if _DIGIT.search(text):
             has.add(_A_DIGIT)
-        found = {each.pattern for each in self._always if each.find(text)}
-        passed = set()
-        for need in self._needs & has:
-            for each in self._by_need[need]:
-                if each not in passed and each.pattern not in found and each.literal in text:
-                    passed.add(each)
-                    if not any(map(has.isdisjoint, each.needs)) and each.find(text):
-                        found.add(each.pattern)
-        return found
+        if not text.isascii():
+            has.add(_NOT_ASCII)
+        return has & self._asked
 
 
 def alternatives(source: str) -> list[str]:
@@ -115,28 +153,71 @@ def _longest_literal(tree: Tree) -> str:
     return max(runs, key=len)
 
 
-class _Read(NamedTuple):
-    """What is known where a pattern has been read up to some place: the best need so far, an open word."""
+def _phrases(tree: Tree) -> frozenset[str]:
+    """All that a pattern may match, if it stands between edges of words and that is not much; else nothing.
 
-    need: str
+    >>> sorted(_phrases(_parser.parse(r"\\b(cats?|dog) runs\\b")))
+    ['cat runs', 'cats runs', 'dog runs']
+    """
+    edge = (op.AT, op.AT_BOUNDARY)
+    spelled = _spelled(tree[1:-1]) if len(tree) > 2 and tree[0] == edge == tree[-1] else []
+    return frozenset(spelled if all(spelled) else ())
+
+
+def _spelled(tree: Tree) -> list[str]:
+    """Every text that a part of a pattern may match; none when there are others."""
+    found = [""]
+    for kind, value in tree:
+        ends: list[str] = []
+        if kind is op.LITERAL or kind is op.IN:
+            ends = [piece for piece in _pieces(kind, value) if piece.isprintable()]
+        elif kind is op.SUBPATTERN and not value[1]:
+            ends = _spelled(value[-1])
+        elif kind is op.BRANCH:
+            branches = [_spelled(branch) for branch in value[1]]
+            ends = [end for branch in branches for end in branch] if all(branches) else []
+        elif kind is op.MAX_REPEAT and value[:2] == (0, 1):
+            ends = ["", *once] if (once := _spelled(value[2])) else []
+        if len(found) * len(ends) > _MOST_PHRASES:
+            return []
+        found = [begin + end for begin in found for end in ends]
+    return found
+
+
+def _way(phrase: str) -> Way:
+    """What a text must have where a phrase stands in it between edges of words."""
+    signs = [character for character in phrase if _is_sign(character)]
+    beyond = [] if phrase.isascii() else [_NOT_ASCII]
+    return frozenset([*_WORD.findall(phrase), *signs, *beyond])
+
+
+def _rarest(way: Way) -> str:
+    """What fewest texts have: a word rather than anything else, a long one rather than a short."""
+    return max(way, key=lambda piece: (piece.isalnum(), len(piece), piece))
+
+
+class _Read(NamedTuple):
+    """What is known where a pattern has been read up to some place: what it needs so far, an open word."""
+
+    way: Way
     word: str
 
 
 def _needs(tree: Tree) -> Needs:
     """What a text must have for a pattern to occur in it: words, for the most part.
 
-    >>> [sorted(needs) for needs in _needs(_parser.parse(r"\\b(cats?|dog) (run|sleep)\\b"))]
-    [['cat', 'cats', 'dog'], ['run', 'sleep']]
+    >>> [sorted(map(sorted, ways)) for ways in _needs(_parser.parse(r"\\b(cats?|old dog) (run|nap)\\b"))]
+    [[['cat'], ['cats'], ['dog', 'old']], [['nap'], ['run']]]
     """
-    known: list[frozenset[str]] = []
-    reads = {_Read("", _UNKNOWN)}
+    known: list[frozenset[Way]] = []
+    reads = {_Read(frozenset(), _UNKNOWN)}
     for node in tree:
         reads = _after(reads, [node])
         if not any(read.word for read in reads):
-            known.append(frozenset(read.need for read in reads))
-            reads = {_Read("", "")}
-    known.append(frozenset(read.need for read in reads))
-    return tuple(needs for needs in dict.fromkeys(known) if "" not in needs)
+            known.append(frozenset(read.way for read in reads))
+            reads = {_Read(frozenset(), "")}
+    known.append(frozenset(read.way for read in reads))
+    return tuple(ways for ways in dict.fromkeys(known) if frozenset() not in ways)
 
 
 def _after(reads: set[_Read], tree: Tree) -> set[_Read]:
@@ -155,28 +236,41 @@ def _after(reads: set[_Read], tree: Tree) -> set[_Read]:
 
 
 def _after_repeat(reads: set[_Read], least: int, most: int, tree: Tree) -> set[_Read]:
-    """None, one, or the last of several, before which there is something unknown."""
+    """None, one, or the last of several, before which there is something unknown; a short number wholly."""
+    if least == most <= _LONGEST_NUMBER and list(tree) == [_ANY_DIGIT]:
+        return _after(reads, [_ANY_DIGIT] * least)
     found = set() if least else set(reads)
     if least <= 1:
         found |= _after(reads, tree)
     if most > 1:
-        found |= _after({_Read(read.need, _UNKNOWN) for read in reads}, tree)
+        found |= _after({_Read(read.way, _UNKNOWN) for read in reads}, tree)
     return found
 
 
 def _read_on(read: _Read, piece: str) -> _Read:
+    """One piece further: a part of a word, or what ends one."""
+    way, word = read
     if piece.isalnum() or piece == "_":
-        return _Read(read.need if piece.isascii() else _better(read.need, _NOT_ASCII), read.word + piece)
-    if piece in (_UNKNOWN, _A_DIGIT, _NOT_ASCII):
-        return _Read(read.need if piece == _UNKNOWN else _better(read.need, piece), _UNKNOWN)
-    need = read.need if read.word.startswith(_UNKNOWN) else _better(read.need, read.word)
-    is_sign = piece.isascii() and piece.isprintable() and piece != " "
-    return _Read(_better(need, piece) if is_sign else need, "")
+        return _Read(way if piece.isascii() else way | {_NOT_ASCII}, word + piece)
+    if piece == _A_DIGIT:
+        return _Read(way | {_A_DIGIT}, word + piece)
+    if piece in (_UNKNOWN, _NOT_ASCII):
+        return _Read(way if piece == _UNKNOWN else way | {piece}, _UNKNOWN)
+    if word and not word.startswith(_UNKNOWN):
+        way |= _asked_of(word)
+    return _Read(way | {piece} if _is_sign(piece) else way, "")
 
 
-def _better(one: str, other: str) -> str:
-    """The need that fewer texts have: a word rather than anything else, a long one rather than a short."""
-    return max(one, other, key=lambda need: (need.isalnum(), len(need), need))
+def _asked_of(word: str) -> Way:
+    """What a text has that has this word, of which some characters may be any digit."""
+    if _A_DIGIT not in word:
+        return frozenset([word])
+    is_number = len(word) <= _LONGEST_NUMBER and word.replace(_A_DIGIT, "0").isdecimal()
+    return frozenset([_A_DIGIT * len(word)] if is_number else ())
+
+
+def _is_sign(piece: str) -> bool:
+    return piece.isascii() and piece.isprintable() and not piece.isalnum() and piece not in " _"
 
 
 def _pieces(kind: Any, value: Any) -> list[str]:
@@ -189,7 +283,7 @@ def _pieces(kind: Any, value: Any) -> list[str]:
         return [_UNKNOWN]
     if all(member is op.LITERAL for member, _ in value):
         return [chr(code) for _, code in value]
-    if value == [(op.CATEGORY, op.CATEGORY_DIGIT)]:
+    if (kind, value) == _ANY_DIGIT:
         return [_A_DIGIT]
     if all(_is_no_word(*each) for each in value):
         return [_EDGE]

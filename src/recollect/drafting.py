@@ -11,12 +11,15 @@ from uuid_utils import uuid7
 
 from recollect import checks
 from recollect.errors import InvalidInput
+from recollect.frozen import maker
 from recollect.query.languages import detect
 from recollect.sectors import classify
 from recollect.store.base import Record, Text, Vector
 from recollect.store.text import analyse
 from recollect.times import moment, moment_or_none
 from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
+
+_text, _record = maker(Text), maker(Record)
 
 
 def new_id() -> str:
@@ -44,8 +47,8 @@ def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
     files = checks.names(draft.files, what="A file name")
     language = checks.language(draft.language) or detect(content)
     importance = checks.fraction(draft.importance, what="importance")
-    analysed = analyse(Text(0, 0, content, speaker, language, tags, files, (), "memory", None))
-    return Record(
+    analysed = analyse(_text(0, 0, content, speaker, language, tags, files, (), "memory", None))
+    return _record(
         id=checks.optional_name(draft.id, what="The id") or new_id(),
         kind="memory",
         content=content,
@@ -81,7 +84,7 @@ _fields_of = attrgetter(*(field.name for field in fields(Record)))
 
 def with_vector(record: Record, vector: Vector | None) -> Record:
     """The same record with a vector, which is its last field; sooner than `replace` makes it."""
-    return Record(*(*_fields_of(record)[:-1], vector))
+    return _record(*(*_fields_of(record)[:-1], vector))
 
 
 _UPDATABLE = sorted({field.name for field in fields(Draft)} - {"id", "vector"})

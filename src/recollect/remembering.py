@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from recollect import drafting
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
+from recollect.frozen import maker
 from recollect.meaning import Meaning, Writer, generation_of
 from recollect.query.languages import detect
 from recollect.store.base import Pending, Record, Store, Text, Vector
@@ -30,6 +31,7 @@ _GIVE_UP = 3
 _NO_TEXT_S_FAULT = (EmbedderMissing, EmbedderUnavailable)
 _log = logging.getLogger("recollect")
 Item = TypeVar("Item")
+_remembered = maker(Remembered)
 
 
 class Embedded(NamedTuple):
@@ -75,7 +77,7 @@ def remember_many(
         if writer and getattr(writer.embedder, "embeds_at_once", False):
             records = _with_vectors(meaning, writer, records)
         added = store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
-        written += [Remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
+        written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
         if progress:
             progress("storing", len(written), total)
     if writer is None:

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import chain
 
+from recollect.query import compiled
+
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
     "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish",
@@ -85,7 +87,7 @@ _VOTERS_OF = {
     word: tuple(voter for voter in _LATIN_VOTERS if word in STOP_WORDS[voter])
     for word in frozenset().union(*(STOP_WORDS[voter] for voter in _LATIN_VOTERS))
 }
-_NOT_ENGLISH = _VOTERS_OF.keys() - STOP_WORDS["en"]
+_NOT_ENGLISH = frozenset(_VOTERS_OF.keys() - STOP_WORDS["en"])
 
 _SCRIPTS = (
     (0x0370, 0x03FF, "el"),
@@ -161,7 +163,10 @@ def _by_script(characters: list[str]) -> str:
 
 
 def _by_small_words(sample: str) -> str:
-    words = _LETTERS.findall(sample.lower())
+    if compiled.COMPILED and sample.isascii():
+        words = compiled._text.words(sample, _VOTERS_OF)
+    else:
+        words = _LETTERS.findall(sample.lower())
     if _NOT_ENGLISH.isdisjoint(words):  # whoever gets a vote, English gets it too
         return "en"
     votes = Counter(chain.from_iterable(filter(None, map(_VOTERS_OF.get, words))))

@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
+from recollect.query import compiled
 from recollect.query.languages import detect, stem, stop_words
 
 LONGEST_TERM = 64
@@ -136,7 +137,10 @@ def terms_of(text: str, language: str = "en") -> list[str]:
     >>> terms_of("我的猫 getSessionContext")
     ['我的', '的猫', '猫', 'getsessioncontext', 'get', 'session', 'context']
     """
-    return list(chain.from_iterable(map(_known_terms(language).__getitem__, _CHUNK.findall(text))))
+    known = _known_terms(language)
+    if compiled.COMPILED and text.isascii():
+        return compiled._text.terms(text, known)
+    return list(chain.from_iterable(map(known.__getitem__, _CHUNK.findall(text))))
 
 
 class _KnownTerms(dict[str, tuple[str, ...]]):
@@ -144,13 +148,30 @@ class _KnownTerms(dict[str, tuple[str, ...]]):
 
     def __init__(self, language: str) -> None:
         self._language = language
+        self._words = _KnownWords(language)
 
     def __missing__(self, chunk: str) -> tuple[str, ...]:
-        terms = tuple([term for term, _, _ in _placed_terms(chunk, self._language)])
+        if compiled.COMPILED and chunk.isascii():
+            terms = compiled._text.chunk_terms(chunk, self._words, LONGEST_TERM)
+        else:
+            terms = tuple([term for term, _, _ in _placed_terms(chunk, self._language)])
         if len(self) >= _REMEMBERED_CHUNKS:
             self.clear()
         self[chunk] = terms
         return terms
+
+
+class _KnownWords(dict[str, str]):
+    """The terms of words in lower case."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _REMEMBERED_CHUNKS:
+            self.clear()
+        self[word] = term = _word_term(word, self._language)
+        return term
 
 
 _known_terms = lru_cache(maxsize=8)(_KnownTerms)

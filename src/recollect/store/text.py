@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from recollect.frozen import maker
 from recollect.query.duplicates import near_keys
 from recollect.query.terms import terms_of
 from recollect.store.base import Analysed, Text
+
+_analysed = maker(Analysed)
 
 
 def embedded_text(content: str, speaker: str | None, headings: Sequence[str], title: str | None) -> str:
@@ -28,10 +31,10 @@ def analyse(text: Text) -> Analysed:
     The terms of the content come first, in order, for phrases; then those of who said it and of its labels.
     """
     terms = terms_of(text.content, text.language)
-    labels = [text.speaker or "", text.title or "", *text.headings, *text.tags, *text.files]
+    labels = [text.speaker, text.title, *text.headings, *text.tags, *text.files]
     around = [term for label in labels if label for term in terms_of(label, text.language)]
     keys = near_keys(terms) if text.kind == "memory" and text.speaker is None else ()
-    return Analysed(" ".join(terms + around), text_hash(text.content), keys)
+    return _analysed(" ".join(terms + around), text_hash(text.content), keys)
 
 
 def text_hash(content: str) -> bytes:

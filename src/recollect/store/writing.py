@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -11,10 +12,11 @@ from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
+from recollect.frozen import maker
 from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.store import rows
-from recollect.store.base import Added, Generation, Record, Text
+from recollect.store.base import Added, Generation, Record, Text, Vector
 from recollect.store.text import analyse
 from recollect.store.transaction import Transaction, document_values
 from recollect.times import from_micros_or_none
@@ -28,6 +30,7 @@ MOST_SIMILAR = 20
 _NOT_OWN = ("session", "position", "document", "near_keys", "vector")
 OWN_COLUMNS = tuple(name for name in Record.__dataclass_fields__ if name not in _NOT_OWN)
 _values_of = attrgetter(*OWN_COLUMNS)
+_added = maker(Added)
 
 
 class Known(NamedTuple):
@@ -40,6 +43,10 @@ class Known(NamedTuple):
     tags: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     metadata: str = "{}"
+
+
+Similar = dict[int, Sequence[Known]]
+"""Memories by the near-duplicate keys that they have, newest first."""
 
 
 class Writer(Transaction):
@@ -66,7 +73,7 @@ class Writer(Transaction):
         record: Record,
         generation: int | None,
         same: dict[bytes, Known] | None,
-        similar: dict[int, list[Known]],
+        similar: Similar,
     ) -> Added:
         merges = same is not None and _is_merged(record)
         if same is not None and merges and record.hash in same:
@@ -77,8 +84,12 @@ class Writer(Transaction):
             same[record.hash] = _known(key, record)
         embedded = record.vector is not None and generation is not None
         if embedded:
-            self.soon("add_vector", generation=generation, memory=key, embedding=record.vector)
-        return Added(record.id, "added", embedded, self._link_near_duplicates(key, record, similar))
+            self._add_vector(generation, key, record.vector)
+        return _added(record.id, "added", embedded, self._link_near_duplicates(key, record, similar))
+
+    def _add_vector(self, generation: int | None, key: int, vector: Vector | None) -> None:
+        names = ("namespace", "generation", "memory", "embedding")
+        self.soon_each("add_vector", names, [(self.namespace, generation, key, vector)])
 
     def refuse_taken(self, ids: Iterable[str]) -> None:
         """InvalidInput when one of these ids is there already, or is there twice."""
@@ -172,30 +183,29 @@ class Writer(Transaction):
             self.set_vector(key, generation, record.hash, record.vector)
         return embedded or record.vector is not None
 
-    def _similar_texts(self, records: Sequence[Record]) -> dict[int, list[Known]]:
-        """Live memories by the near-duplicate keys that these records share with them, newest first."""
+    def _similar_texts(self, records: Sequence[Record]) -> Similar:
+        """The live memories that share a near-duplicate key with one of these records."""
         keys = {key for record in records for key in record.near_keys}
-        similar: dict[int, list[Known]] = {}
+        similar: defaultdict[int, list[Known]] = defaultdict(list)
         if keys:
             for near, *known in self.rows("similar_texts", keys=sorted(keys), most=MOST_SIMILAR):
-                similar.setdefault(near, []).append(Known(*known))
-        return similar
+                similar[near].append(Known(*known))
+        return dict(similar)
 
-    def _link_near_duplicates(
-        self, key: int, record: Record, similar: dict[int, list[Known]]
-    ) -> tuple[str, ...]:
+    def _link_near_duplicates(self, key: int, record: Record, similar: Similar) -> tuple[str, ...]:
         if not record.near_keys:
             return ()
-        shared = {known.key: known for near in record.near_keys for known in similar.get(near, ())}
-        shared.pop(key, None)
+        sharing = list(filter(None, map(similar.get, record.near_keys)))
+        shared = {known.key: known for each in sharing for known in each if known.key != key}
         found = _near_duplicates(record, shared.values()) if shared else []
         self.set_near_keys(key, record.near_keys)
         for known in found:
             self.draw(key, known.key, "near_duplicate", "recollect", self._now)
         if record.deleted_at is None:
-            itself = _known(key, record)
+            alone = (_known(key, record),)
             for near in record.near_keys:
-                similar[near] = [itself, *similar.get(near, ())[: MOST_SIMILAR - 1]]
+                others = similar.get(near)
+                similar[near] = (*alone, *others[: MOST_SIMILAR - 1]) if others else alone
         return tuple(known.id for known in found)
 
     def set_near_keys(self, key: int, near_keys: Iterable[int]) -> None:
@@ -359,7 +369,7 @@ class Writer(Transaction):
         for record in records:
             key = self.insert(record, document=document)
             if record.vector is not None and number is not None:
-                self.soon("add_vector", generation=number, memory=key, embedding=record.vector)
+                self._add_vector(number, key, record.vector)
         return receipt
 
     def forget_document(self, name: str) -> Receipt:
@@ -377,9 +387,12 @@ def _is_merged(record: Record) -> bool:
 
 def _is_current(record: Record, now: datetime) -> bool:
     """Whether the same text again would reinforce it."""
-    ends = (record.valid_until, record.expires_at)
-    is_over = any(end is not None and end <= now for end in ends)
-    return record.deleted_at is None and record.superseded_by is None and not is_over
+    return (
+        record.deleted_at is None
+        and record.superseded_by is None
+        and (record.valid_until is None or record.valid_until > now)
+        and (record.expires_at is None or record.expires_at > now)
+    )
 
 
 def _near_duplicates(record: Record, shared: Iterable[Known]) -> list[Known]:

@@ -191,7 +191,8 @@ class Connections:
         if self.path and not self.read_only:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA cache_size = -16000")
+        for setting in ("foreign_keys = ON", "secure_delete = ON", "cache_size = -16000"):
+            connection.execute(f"PRAGMA {setting}")  # one by one: what follows an answer is not run
         is_big = self.path is not None and self.path.exists() and self.path.stat().st_size > MAPPED_WHOLE
         connection.execute(f"PRAGMA mmap_size = {MAPPED if is_big else MAPPED_WHOLE}")
         return connection

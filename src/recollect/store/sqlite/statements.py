@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -18,6 +20,11 @@ from recollect.times import to_micros
 PACKAGE = "recollect.store.sqlite"
 _PARAMETER = re.compile(r":(\w+)")
 _json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
+_VALUES = re.compile(r"\bVALUES (\(.+?\))", re.DOTALL)
+_BETWEEN = re.compile(r",\s+")
+_ROWS_AT_ONCE = (2_000, 8)
+_LONGEST = 16_000
+"""Statements that are longer are not kept prepared by apsw."""
 _PLAIN = frozenset({str, int, float, bytes, type(None)})
 
 
@@ -43,9 +50,17 @@ class SqliteStatements(Statements):
 
     def many(self, query: str, /, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
         sql = statement(PACKAGE, query)
-        in_order = _in_order(sql, tuple(names))
-        rows = [[v if v.__class__ in _PLAIN else _plain(v) for v in in_order(row)] for row in values]
-        self.connection.executemany(sql, rows)
+        rows = list(values)
+        done = 0
+        for most in _ROWS_AT_ONCE:
+            together = _together(sql, most)
+            while len(rows) - done >= together.rows:
+                some = rows[done : done + together.rows]
+                bound = _bound_rows(sql, names, some)
+                self.connection.execute(together.sql, list(chain.from_iterable(bound)))
+                done += len(some)
+        if done < len(rows):
+            self.connection.executemany(sql, _bound_rows(sql, names, rows[done:]))
 
     def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         cursor = self._execute(query, parameters)
@@ -53,11 +68,44 @@ class SqliteStatements(Statements):
             yield {str(column[0]): value for column, value in zip(cursor.description, row, strict=True)}
 
 
+class _Together(NamedTuple):
+    """A statement that inserts so many rows: one by one, memories take twice as long."""
+
+    rows: int
+    sql: str
+
+
 @lru_cache(maxsize=200)
-def _in_order(sql: str, names: tuple[str, ...]) -> Callable[[Sequence[Any]], Iterable[Any]]:
+def _together(sql: str, most: int) -> _Together:
+    """From one that inserts a row of values, each of them given; with any other, no rows are that many."""
+    given = _VALUES.search(sql)
+    names = _PARAMETER.findall(sql)
+    if given is None or _PARAMETER.findall(given[1]) != names or len(set(names)) < len(names):
+        return _Together(sys.maxsize, sql)
+    row = _BETWEEN.sub(",", _PARAMETER.sub("?", given[1])) + ","
+    rows = min(most, (_LONGEST - len(sql)) // len(row))
+    return _Together(rows, sql[: given.start(1)] + (row * rows)[:-1] + sql[given.end(1) :])
+
+
+def _bound_rows(sql: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterable[Row]:
+    """Rows of values of these names as a statement takes them: by their place, as SQLite knows them."""
+    columns = _in_order(sql, tuple(names))(list(zip(*rows, strict=True)))
+    return zip(*map(_plain_column, columns), strict=True)
+
+
+@lru_cache(maxsize=200)
+def _in_order(sql: str, names: tuple[str, ...]) -> Callable[[Sequence[Row]], Iterable[Row]]:
     """What takes a statement's parameters out of values of these names: they are bound by their place."""
     places = [names.index(name) for name in dict.fromkeys(_PARAMETER.findall(sql))]
     return itemgetter(*places) if len(places) > 1 else lambda row: [row[place] for place in places]
+
+
+def _plain_column(values: Row) -> Iterable[Any]:
+    return values if _PLAIN.issuperset(map(type, values)) else map(_plain, values)
+
+
+_micros = lru_cache(maxsize=1_000)(to_micros)
+"""Many rows of one transaction have the same moments."""
 
 
 def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +116,7 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, bytes)):
         return value
     if isinstance(value, datetime):
-        return to_micros(value)
+        return _micros(value)
     if isinstance(value, (list, tuple)):
         return _json(value) if value else "[]"
     return value.astype("<f4").tobytes()
