@@ -10,19 +10,20 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from recollect import project
 from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
+from recollect.frozen import record
 
 FILE_NAME = "recollect.toml"
 OLLAMA_PORT = 11434
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """What a store is opened with, and where each setting came from."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
+from recollect.frozen import record
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Highlights
 from recollect.query.languages import detect
@@ -47,7 +48,7 @@ DEPTH = 100
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """How to search and rank, already checked."""
 

@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
+from recollect.frozen import record
 from recollect.query.languages import detect, stem, stop_words
 
 LONGEST_TERM = 64
@@ -58,7 +59,7 @@ class Term(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Word:
     """One word of a query: the terms that count as it, and whether longer words that begin so count too."""
 
@@ -66,7 +67,7 @@ class Word:
     prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Phrase:
     """Words that must follow each other: one sequence of terms for each language."""
 
