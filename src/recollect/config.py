@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import field, fields
 from pathlib import Path
@@ -155,6 +154,8 @@ def _switch(name: str, value: str) -> bool:
 
 def _from_file(path: Path) -> tuple[dict[str, str | bool], Mapping[str, Any]]:
     """Its settings, and what the table [embedder] says besides the embedder's name."""
+    import tomllib
+
     try:
         settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

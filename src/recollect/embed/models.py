@@ -5,15 +5,14 @@ Nothing here reads weights or imports a package: a model's folder and manifest a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import EmbedderFailed, EmbedderMissing
+from recollect.frozen import record
 
 GROUP = "recollect.models"
 PREPROCESSING = 1
@@ -23,7 +22,7 @@ USUAL_WEIGHT = 0.6
 """How much the vectors of a model count beside keywords (0..1), unless its manifest says otherwise."""
 
 
-@dataclass(frozen=True)
+@record
 class Unrelated:
     """The cosine of a question and a text that has nothing to do with it."""
 
@@ -35,7 +34,7 @@ class Unrelated:
         return self.mean + 0.42 * self.deviation * math.log(max(1, number))
 
 
-@dataclass(frozen=True)
+@record
 class Queries:
     """A table for questions to the vectors of another model, known by its fingerprint, and their weight."""
 
@@ -45,7 +44,7 @@ class Queries:
     unrelated: Unrelated | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """What is known of an installed model before its weights are read."""
 
@@ -145,5 +144,7 @@ def _folder(name: str) -> Path | None:
 
 
 def _fingerprint(checksums: dict[str, str]) -> str:
+    import hashlib  # it loads OpenSSL, which a search can do without
+
     named = json.dumps([PREPROCESSING, sorted(checksums.items())])
     return hashlib.sha256(named.encode()).hexdigest()[:16]
