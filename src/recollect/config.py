@@ -253,9 +253,14 @@ def _cache(table: Mapping[str, Any]) -> Path | None:
     wanted = _switch("RECOLLECT_QUERY_CACHE", switch) if switch else bool(table.get("cache", True))
     if not wanted:
         return None
+    return cache_folder() / "queries.db"
+
+
+def cache_folder() -> Path:
+    """Where what can be made anew is kept for the next process."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("recollect", appauthor=False)) / "queries.db"
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False))
 
 
 def shown(config: Config) -> dict[str, tuple[str | bool, str]]:

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
+from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +82,26 @@ class InstalledEmbedder:
         self.unrelated = model.unrelated
 
 
-def installed_models() -> dict[str, str]:
-    """The names of the installed models, each with the package that holds its files."""
+def package_of(name: str) -> str | None:
+    """The package that holds the files of a model, where one says so in its entry points."""
+    return _announced(name) or _announced_anywhere(name)
+
+
+def _announced(name: str) -> str | None:
+    """As the distribution says that has the model's name: reading those of all takes 40 ms, and this 2."""
+    own = f"recollect_{name.replace('-', '_')}-*.dist-info/entry_points.txt"
+    entry = rf"^\[{re.escape(GROUP)}\]\s*$(?:\n(?!\[).*)*?\n{re.escape(name)}\s*=\s*(\w+)\s*$"
+    for file in chain.from_iterable(Path(folder).glob(own) for folder in sys.path):
+        with suppress(OSError, UnicodeDecodeError):
+            if found := re.search(entry, file.read_text("utf-8"), re.MULTILINE):
+                return found[1]
+    return None
+
+
+def _announced_anywhere(name: str) -> str | None:
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    return next((entry.value for entry in entry_points(group=GROUP, name=name)), None)
 
 
 def is_installed(name: str) -> bool:
@@ -137,7 +156,7 @@ def _unrelated(manifest: dict[str, Any]) -> Unrelated | None:
 
 
 def _folder(name: str) -> Path | None:
-    package = installed_models().get(name)
+    package = package_of(name)
     spec = find_spec(package) if package else None
     locations = spec.submodule_search_locations if spec else None
     return Path(next(iter(locations))) if locations else None
