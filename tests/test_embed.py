@@ -193,6 +193,21 @@ def test_a_model_that_is_not_installed_says_what_to_do(monkeypatch: pytest.Monke
     assert default_embedder() is None
 
 
+@pytest.mark.parametrize("distribution", ["recollect_tiny_s-2.0.dist-info", "by_somebody_else-1.0.dist-info"])
+def test_a_model_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, distribution: str
+) -> None:
+    (tmp_path / distribution).mkdir()
+    (tmp_path / distribution / "METADATA").write_text(f"Name: {distribution.partition('-')[0]}\nVersion: 1\n")
+    (tmp_path / distribution / "entry_points.txt").write_text(
+        "[recollect.other]\ntiny-s = not_this\n\n[recollect.models]\nhuge-s = nor_this\ntiny-s = tiny_files\n"
+        "\n[console_scripts]\nlast-s = neither:main\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert models.package_of("tiny-s") == "tiny_files"
+    assert models.package_of("last-s") is None
+
+
 def test_a_missing_onnxruntime_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(base, "find_spec", lambda name: None if name == "onnxruntime" else real(name))
