@@ -51,6 +51,14 @@ class Clock:
 OpenMemories = Callable[..., Memories]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What Recollect keeps for the next process stays with the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()

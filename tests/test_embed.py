@@ -186,11 +186,26 @@ def test_weights_load_once_whatever_the_threads(
 
 
 def test_a_model_that_is_not_installed_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "installed_models", dict)
+    monkeypatch.setattr(models, "package_of", lambda name: None)
     for name in ("arctic-s", "static-s"):
         with pytest.raises(EmbedderMissing, match=f"pip install recollect-{name}"):
             find_embedder(name)
     assert default_embedder() is None
+
+
+@pytest.mark.parametrize("distribution", ["recollect_tiny_s-2.0.dist-info", "by_somebody_else-1.0.dist-info"])
+def test_a_model_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, distribution: str
+) -> None:
+    (tmp_path / distribution).mkdir()
+    (tmp_path / distribution / "METADATA").write_text(f"Name: {distribution.partition('-')[0]}\nVersion: 1\n")
+    (tmp_path / distribution / "entry_points.txt").write_text(
+        "[recollect.other]\ntiny-s = not_this\n\n[recollect.models]\nhuge-s = nor_this\ntiny-s = tiny_files\n"
+        "\n[console_scripts]\nlast-s = neither:main\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert models.package_of("tiny-s") == "tiny_files"
+    assert models.package_of("last-s") is None
 
 
 def test_a_missing_onnxruntime_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,4 +262,5 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     subprocess.run([sys.executable, "-c", code], env=environment | home, check=True)
-    assert list(tmp_path.rglob("*")) == []
+    assert [path.name for path in tmp_path.glob("*")] == ["cache"]
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*/*")] == ["cache/recollect/graphs"]

@@ -29,6 +29,24 @@ HEAVY = (
     "recollect.memories",
     "pytest",
 )
+NOT_FOR_A_SEARCH = (
+    "numpy",
+    "onnxruntime",
+    "rich",
+    "hashlib",
+    "tomllib",
+    "subprocess",
+    "asyncio",
+    "importlib.metadata",
+    "recollect.query.strategy",
+    "recollect.documents",
+    "recollect.embed.onnx",
+    "recollect.store.undump",
+    "recollect.store.copying",
+    "recollect.store.sqlite.asking",
+    "recollect.store.sqlite.derived.building",
+    "recollect.doors.plain",
+)
 
 
 def loaded_by(code: str) -> set[str]:
@@ -61,6 +79,22 @@ with recollect.open({path!r}) as memories:
     assert memories.recall("cache", mode="keyword")
 """
     assert loaded_by(code) & {"onnxruntime", "numpy"} == set()
+
+
+def test_a_keyword_search_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with recollect.open(path, embedder="hash") as memories:
+        memories.remember("The cache is warm")
+    code = f"""
+from recollect.doors.cli import main
+try: main(["search", "--store", {path!r}, "--mode", "keyword", "cache"])
+except SystemExit: pass
+import sys; print([name for name in {NOT_FOR_A_SEARCH!r} if name in sys.modules], file=sys.stderr)"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert "The cache is warm" in done.stdout
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 def test_everything_in_all_is_there_and_documented() -> None:

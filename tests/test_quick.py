@@ -166,7 +166,7 @@ def test_another_version_of_the_model_is_never_compared_with_the_table() -> None
 
 
 def test_without_the_tables_package_the_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "installed_models", lambda: {"arctic-s": "recollect_arctic_s"})
+    monkeypatch.setattr(models, "package_of", {"arctic-s": "recollect_arctic_s"}.get)
     model = find_embedder("arctic-s")
     asked = Meaning("auto", quick=True).query(QUESTIONS[0], facts(model))
     assert asked.vector is not None
@@ -176,7 +176,7 @@ def test_without_the_tables_package_the_model_answers(monkeypatch: pytest.Monkey
 
 def test_without_the_models_package_the_table_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     model, (wanted,) = find_embedder("arctic-s"), quick().embed(QUESTIONS[:1])
-    monkeypatch.setattr(models, "installed_models", lambda: {"static-s": "recollect_static_s"})
+    monkeypatch.setattr(models, "package_of", {"static-s": "recollect_static_s"}.get)
     asked = Meaning("auto").query(QUESTIONS[0], facts(model))
     assert asked.vector is not None
     assert np.array_equal(asked.vector, wanted)

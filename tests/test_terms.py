@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.query.highlight import Highlights, highlights
 from recollect.query.languages import detect
-from recollect.query.terms import LONGEST_TERM, analyse, parse_query, terms_of
+from recollect.query.terms import _CHUNK, LONGEST_TERM, analyse, parse_query, terms_of
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,14 @@ def test_terms_know_their_place() -> None:
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.text(st.characters(max_codepoint=127)) | st.text("aZ0_-.:/+#'&@\\ "))
+def test_ascii_is_cut_as_any_text_is(text: str) -> None:
+    assert _CHUNK.findall(text) == _CHUNK.any.findall(text)
+    assert [each.span() for each in _CHUNK.finditer(text)] == [
+        each.span() for each in _CHUNK.any.finditer(text)
+    ]
+
+
 @given(st.text())
 def test_any_text_has_terms_that_a_keyword_index_can_hold(text: str) -> None:
     terms = terms_of(text)

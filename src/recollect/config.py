@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from recollect import project
 from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
+from recollect.frozen import record
 
 FILE_NAME = "recollect.toml"
 OLLAMA_PORT = 11434
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """What a store is opened with, and where each setting came from."""
 
@@ -154,6 +154,8 @@ def _switch(name: str, value: str) -> bool:
 
 def _from_file(path: Path) -> tuple[dict[str, str | bool], Mapping[str, Any]]:
     """Its settings, and what the table [embedder] says besides the embedder's name."""
+    import tomllib
+
     try:
         settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -251,9 +253,14 @@ def _cache(table: Mapping[str, Any]) -> Path | None:
     wanted = _switch("RECOLLECT_QUERY_CACHE", switch) if switch else bool(table.get("cache", True))
     if not wanted:
         return None
+    return cache_folder() / "queries.db"
+
+
+def cache_folder() -> Path:
+    """Where what can be made anew is kept for the next process."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("recollect", appauthor=False)) / "queries.db"
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False))
 
 
 def shown(config: Config) -> dict[str, tuple[str | bool, str]]:

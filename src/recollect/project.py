@@ -5,7 +5,6 @@ Git's own files are read, git is not run: hooks ask this each time an agent star
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,9 +12,9 @@ from urllib.parse import urlsplit
 HERE = "."
 """The namespace of the project that the working folder is in, as a setting names it."""
 
-_SCP = re.compile(r"(?:[^@/]+@)?(?P<host>[^:/@\[\]]+):(?!//)(?P<path>.+)")
-_SECTION = re.compile(r'\[\s*remote\s+"(?P<name>[^"]*)"\s*\]', re.IGNORECASE)
-_URL = re.compile(r"""\s*url\s*=\s*"?(?P<url>[^"#;]*[^"#;\s])""", re.IGNORECASE)
+_SCP = r"(?:[^@/]+@)?(?P<host>[^:/@\[\]]+):(?!//)(?P<path>.+)"
+_SECTION = r'(?i)\[\s*remote\s+"(?P<name>[^"]*)"\s*\]'
+_URL = r"""(?i)\s*url\s*=\s*"?(?P<url>[^"#;]*[^"#;\s])"""
 
 
 def namespace_of(folder: Path) -> str:
@@ -64,7 +63,7 @@ def named_by(url: str) -> str | None:
         except ValueError:
             return None
     else:
-        match = _SCP.fullmatch(url)
+        match = re.fullmatch(_SCP, url)
         host, path = (match["host"].lower(), match["path"]) if match else (None, "")
     path = path.strip("/").removesuffix(".git").strip("/")
     return f"{host}/{path}" if host and len(host) > 1 and path else None  # one letter is a drive
@@ -95,15 +94,17 @@ def _remote(repository: Path) -> str | None:
     current = None
     for line in _read(repository / "config").splitlines():
         if line.lstrip().startswith("["):
-            section = _SECTION.match(line.strip())
+            section = re.match(_SECTION, line.strip())
             current = section["name"] if section else None
-        elif current is not None and (match := _URL.match(line)):
+        elif current is not None and (match := re.match(_URL, line)):
             found.setdefault(current, match["url"])
     url = found.get("origin") or (next(iter(found.values())) if len(found) == 1 else "")
     return named_by(url)
 
 
 def _by_path(folder: Path) -> str:
+    import hashlib  # it loads OpenSSL, which a search can do without
+
     digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()
     name = re.sub(r"[^\w.+-]+", "-", folder.name.removesuffix(".git")).strip("-")
     return f"{name or 'folder'}-{digest[:8]}"

@@ -10,11 +10,11 @@ from typing import Any
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
+from recollect.frozen import record
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Highlights
 from recollect.query.languages import detect
 from recollect.query.speakers import meant
-from recollect.query.strategy import choose_mode
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
 from recollect.ranking import confidence, fuse
@@ -47,7 +47,7 @@ DEPTH = 100
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """How to search and rank, already checked."""
 
@@ -162,7 +162,7 @@ def understand(
         if frame is not None:
             timeframe = TimeUsed(frame.start, frame.end, frame.phrase, "query")
             searched = without_timeframe(query, frame)
-    mode = choose_mode(searched) if options.mode == "auto" else options.mode
+    mode = _chosen(searched) if options.mode == "auto" else options.mode
     languages = scope.languages or tuple(
         dict.fromkeys(language for fact in facts.values() for language in fact.languages)
     )
@@ -176,6 +176,12 @@ def understand(
         language=detected,
     )
     return Question(query, searched, mode, keywords, timeframe, _language(detected, languages))
+
+
+def _chosen(searched: str) -> Mode:
+    from recollect.query.strategy import choose_mode  # its patterns take milliseconds, and most ask without
+
+    return choose_mode(searched)
 
 
 def _language(detected: str, languages: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -191,6 +190,8 @@ def ingest(
 
     Returns the document, how many passages were removed, and whether it changed at all.
     """
+    import hashlib  # it loads OpenSSL, which a search can do without
+
     hash = hashlib.blake2b(f"{source}\0{metadata}".encode(), digest_size=16).digest()
     known = store.documents(namespace, name)
     if known and known[0][1] == hash:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict, get_args
+
+from recollect.frozen import record
 
 Sector = Literal["episodic", "semantic", "procedural", "emotional", "reflective"]
 Tier = Literal["session", "project", "global"]
@@ -40,7 +42,7 @@ Names = str | Iterable[str] | None
 """One name or several."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Draft:
     """A memory to be written; everything but the text may be left out.
 
@@ -123,7 +125,7 @@ class Filters(TypedDict, total=False):
     as_of: When | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """One thing remembered. `salience` is what it was at the moment of reading, decay included."""
 
@@ -158,7 +160,7 @@ class Memory:
     headings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remembered:
     """What became of a draft: `added`, or `reinforced` when the same text was there already.
 
@@ -171,7 +173,7 @@ class Remembered:
     near_duplicates: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Session:
     """A conversation or a piece of work, from its start to its end."""
 
@@ -184,7 +186,7 @@ class Session:
     memories: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionContext:
     """The session in which a memory was last used, and how."""
 
@@ -193,7 +195,7 @@ class SessionContext:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Relation:
     """A typed edge from one memory to another, and who drew it."""
 
@@ -204,7 +206,7 @@ class Relation:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """A file or page that was split into passages; `name` tells it from others in its namespace."""
 
@@ -217,7 +219,7 @@ class Document:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ingested:
     """What became of a document: `unchanged` when its text was the same as before."""
 
@@ -226,7 +228,7 @@ class Ingested:
     removed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where a list in the order of time was left: the last one seen, and its moment."""
 
@@ -234,7 +236,7 @@ class Place:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """Which memories may answer. It is part of every candidate query, never a filter after the cut.
 
@@ -259,7 +261,7 @@ class Scope:
     older_than: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tuned:
     """How much each leg counts in the default fusion, as a namespace was tuned.
 
@@ -278,7 +280,7 @@ class Tuned:
         return {"semantic": self.semantic, "keyword": self.keyword}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leg:
     """One leg's opinion of a hit: its rank there (from 1), its raw score, and the share it gave."""
 
@@ -287,7 +289,7 @@ class Leg:
     share: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Multiplier:
     """One factor that the score was multiplied by, and why."""
 
@@ -296,7 +298,7 @@ class Multiplier:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeUsed:
     """The interval that was applied: `given` by the caller (a filter) or read in the `query` (a boost)."""
 
@@ -306,7 +308,7 @@ class TimeUsed:
     origin: Literal["given", "query"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Why:
     """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers.
 
@@ -327,7 +329,7 @@ class Why:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Successor:
     """What took a superseded memory's place."""
 
@@ -336,7 +338,7 @@ class Successor:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hit:
     """A memory that answers, how well, and why.
 
@@ -391,7 +393,7 @@ class Recall(list[Hit]):
         self.likelihood = likelihood
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WhyNot:
     """What became of a memory in a recall: whether it was returned, its rank, and else the reasons in words.
 
@@ -405,7 +407,7 @@ class WhyNot:
     hit: Hit | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Preview:
     """One line of a timeline: enough to decide whether to `get` the rest."""
 
@@ -422,7 +424,7 @@ class Preview:
     trust: Trust = "normal"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Timeline:
     """What was remembered around one memory, oldest first, and the sessions it belongs to."""
 
@@ -432,7 +434,7 @@ class Timeline:
     sessions: Mapping[str, Session]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Neighbourhood:
     """A memory, what lies within two edges of it, and the edges; a session's neighbours are edges too."""
 
@@ -442,7 +444,7 @@ class Neighbourhood:
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Growth:
     """How many memories each day (in UTC) brought, by sector, and how many have which tenth of salience."""
 
@@ -450,7 +452,7 @@ class Growth:
     salience: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """Memories assembled for a prompt: `text` is quoted data, oldest first, within the token budget.
 
@@ -465,7 +467,7 @@ class Context:
     confidence: Confidence = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receipt:
     """What `forget` removed, counted."""
 
@@ -479,7 +481,7 @@ class Receipt:
     sessions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stats:
     """A namespace in numbers."""
 
@@ -505,7 +507,7 @@ class Stats:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """Something `doctor` found: what is wrong, how often, and whether a rebuild mends it."""
 

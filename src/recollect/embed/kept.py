@@ -7,7 +7,6 @@ file is removed and made anew, one that can't be written is left alone, and nobo
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -134,5 +133,7 @@ def _make_private(path: Path) -> None:
 
 
 def _key(*parts: str) -> bytes:
+    import hashlib  # it loads OpenSSL, which a search can do without
+
     whole = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(whole, digest_size=16, person=b"recollect-kept").digest()

@@ -5,15 +5,18 @@ Nothing here reads weights or imports a package: a model's folder and manifest a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from dataclasses import dataclass
+import re
+import sys
+from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import EmbedderFailed, EmbedderMissing
+from recollect.frozen import record
 
 GROUP = "recollect.models"
 PREPROCESSING = 1
@@ -23,7 +26,7 @@ USUAL_WEIGHT = 0.6
 """How much the vectors of a model count beside keywords (0..1), unless its manifest says otherwise."""
 
 
-@dataclass(frozen=True)
+@record
 class Unrelated:
     """The cosine of a question and a text that has nothing to do with it."""
 
@@ -35,7 +38,7 @@ class Unrelated:
         return self.mean + 0.42 * self.deviation * math.log(max(1, number))
 
 
-@dataclass(frozen=True)
+@record
 class Queries:
     """A table for questions to the vectors of another model, known by its fingerprint, and their weight."""
 
@@ -45,7 +48,7 @@ class Queries:
     unrelated: Unrelated | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """What is known of an installed model before its weights are read."""
 
@@ -79,11 +82,26 @@ class InstalledEmbedder:
         self.unrelated = model.unrelated
 
 
-def installed_models() -> dict[str, str]:
-    """The names of the installed models, each with the package that holds its files."""
+def package_of(name: str) -> str | None:
+    """The package that holds the files of a model, where one says so in its entry points."""
+    return _announced(name) or _announced_anywhere(name)
+
+
+def _announced(name: str) -> str | None:
+    """As the distribution says that has the model's name: reading those of all takes 40 ms, and this 2."""
+    own = f"recollect_{name.replace('-', '_')}-*.dist-info/entry_points.txt"
+    entry = rf"^\[{re.escape(GROUP)}\]\s*$(?:\n(?!\[).*)*?\n{re.escape(name)}\s*=\s*(\w+)\s*$"
+    for file in chain.from_iterable(Path(folder).glob(own) for folder in sys.path):
+        with suppress(OSError, UnicodeDecodeError):
+            if found := re.search(entry, file.read_text("utf-8"), re.MULTILINE):
+                return found[1]
+    return None
+
+
+def _announced_anywhere(name: str) -> str | None:
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    return next((entry.value for entry in entry_points(group=GROUP, name=name)), None)
 
 
 def is_installed(name: str) -> bool:
@@ -138,12 +156,14 @@ def _unrelated(manifest: dict[str, Any]) -> Unrelated | None:
 
 
 def _folder(name: str) -> Path | None:
-    package = installed_models().get(name)
+    package = package_of(name)
     spec = find_spec(package) if package else None
     locations = spec.submodule_search_locations if spec else None
     return Path(next(iter(locations))) if locations else None
 
 
 def _fingerprint(checksums: dict[str, str]) -> str:
+    import hashlib  # it loads OpenSSL, which a search can do without
+
     named = json.dumps([PREPROCESSING, sorted(checksums.items())])
     return hashlib.sha256(named.encode()).hexdigest()[:16]

@@ -10,18 +10,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect import config
+from recollect.embed.graphs import Errors, Graphs
 from recollect.embed.models import InstalledEmbedder, Model
 from recollect.embed.wordpiece import WordPieces
 from recollect.errors import EmbedderFailed, EmbedderMissing
 
 _BULK = 32
 _MOST_THREADS_FOR_ONE_TEXT = 4
+_SHORT = 64
+"""Word pieces, as questions have: handing parts of so little to other threads takes as long as doing them."""
 
 _loading = Lock()
 _sessions: dict[tuple[str, int], Any] = {}
@@ -39,12 +44,16 @@ class OnnxEmbedder(InstalledEmbedder):
         pieces = _vocabulary(self._model)
         numbers = [pieces.encode(text, self._model.max_tokens) for text in texts]
         if len(texts) < _BULK or _cores() == 1:
-            session = _session(self._model, min(_cores(), _MOST_THREADS_FOR_ONE_TEXT))
             for row, text_numbers in enumerate(numbers):
+                session = _session(self._model, _threads_for(text_numbers))
                 vectors[row] = _first_token(session, text_numbers)
         else:
             _embed_side_by_side(_session(self._model, 1), numbers, vectors)
         return _unit_rows(vectors)
+
+
+def _threads_for(numbers: list[int]) -> int:
+    return 1 if len(numbers) <= _SHORT else min(_cores(), _MOST_THREADS_FOR_ONE_TEXT)
 
 
 def _embed_side_by_side(session: Any, numbers: list[list[int]], vectors: NDArray[np.float32]) -> None:
@@ -108,14 +117,23 @@ def _load(model: Model, threads: int) -> Any:
         raise EmbedderMissing(
             f"{model.name} runs on onnxruntime, which can't be imported: pip install onnxruntime"
         ) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    path = str(model.file("model_int8.onnx"))
+
+    def options() -> Any:
+        made = onnxruntime.SessionOptions()
+        made.intra_op_num_threads = threads
+        made.inter_op_num_threads = 1
+        made.log_severity_level = 3
+        made.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        return made
+
+    def start(path: Path, how: Any) -> Any:
+        return onnxruntime.InferenceSession(str(path), how, providers=["CPUExecutionProvider"])
+
+    errors: Errors = (OSError, *_errors_of(onnxruntime))
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except _errors_of(onnxruntime) as error:
+        kept = Graphs(config.cache_folder() / "graphs", onnxruntime)
+        return kept.start(model.file("model_int8.onnx"), options, start, errors)
+    except errors as error:
         raise EmbedderFailed(
             f"{model.name} can't be loaded; pip install --force-reinstall recollect-{model.name}: {error}"
         ) from error

@@ -7,7 +7,6 @@ gives the same vectors but for rounding, and moving it must not cost a new vecto
 
 from __future__ import annotations
 
-import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -58,6 +57,8 @@ class Provided(ABC):
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same text would get another vector."""
+        import hashlib  # it loads OpenSSL, which a search can do without
+
         told = [_VERSION, plain_name(self.model), self.dimensions, self.query_prefix, self.document_prefix]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 

@@ -25,10 +25,6 @@ _YOU = {
     "pt": r"você|tu|teu|tua|seu|sua", "it": r"tu|te|tuo|tua|tuoi|tue", "nl": r"jij|je|jou|jouw",
     "ru": r"ты|тебя|тебе|тво[йяеию]\w*|вы|вас|вам",
 }  # fmt: skip
-_PERSONS = {
-    language: (re.compile(rf"\b(?:{_I[language]})\b"), re.compile(rf"\b(?:{_YOU[language]})\b"))
-    for language in _I
-}
 
 
 def meant(question: str, speakers: Iterable[str]) -> frozenset[str]:
@@ -62,9 +58,9 @@ def _names(speaker: str) -> frozenset[str]:
 
 def _side(question: str, language: str, speakers: Iterable[str]) -> frozenset[str]:
     """The side of a chat that is spoken of as "I" or "you"."""
-    if language not in _PERSONS:
+    if language not in _I:
         return frozenset()
-    i, you = _PERSONS[language]
+    i, you = (rf"\b(?:{words[language]})\b" for words in (_I, _YOU))
     lowered = question.lower()
-    roles = PROGRAMS if you.search(lowered) else PEOPLE if i.search(lowered) else frozenset()
+    roles = PROGRAMS if re.search(you, lowered) else PEOPLE if re.search(i, lowered) else frozenset()
     return frozenset(speaker for speaker in speakers if speaker.lower() in roles)

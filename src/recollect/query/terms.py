@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
+from recollect.frozen import record
 from recollect.query import compiled
 from recollect.query.languages import detect, stem, stop_words
 
@@ -34,9 +35,26 @@ _UNSPACED = (
 _SYMBOLS = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _LETTER = rf"[\w{_MARKS}{_UNSPACED}]"
 
-_CHUNK = re.compile(
-    rf"{_LETTER}+(?:(?:::|[-._/@:+&'’\\]){_LETTER}+)*(?:(?:\+\+|\#)(?!\w))?|[{_SYMBOLS}]"
-)  # fmt: skip
+
+class _Chunks:
+    """What stands between spaces. A pattern for all scripts takes 5 ms to compile: ASCII has its own."""
+
+    ascii = re.compile(r"\w+(?:(?:::|[-._/@:+&'\\])\w+)*(?:(?:\+\+|\#)(?!\w))?")
+
+    @cached_property
+    def any(self) -> re.Pattern[str]:
+        return re.compile(
+            rf"{_LETTER}+(?:(?:::|[-._/@:+&'’\\]){_LETTER}+)*(?:(?:\+\+|\#)(?!\w))?|[{_SYMBOLS}]"
+        )  # fmt: skip
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return (self.ascii if text.isascii() else self.any).finditer(text)
+
+    def findall(self, text: str) -> list[str]:
+        return (self.ascii if text.isascii() else self.any).findall(text)
+
+
+_CHUNK = _Chunks()
 _PART = re.compile(rf"(?:(?!_)[\w{_MARKS}])+")
 _ASCII_PART = re.compile("[A-Za-z0-9]+")
 # Inside a part: FOOBar -> FOO Bar, fooBar -> foo Bar, sha256 -> sha 256 (three letters at least).
@@ -59,7 +77,7 @@ class Term(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Word:
     """One word of a query: the terms that count as it, and whether longer words that begin so count too."""
 
@@ -67,7 +85,7 @@ class Word:
     prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Phrase:
     """Words that must follow each other: one sequence of terms for each language."""
 

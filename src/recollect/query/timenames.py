@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta, tzinfo
 
 from recollect.query.calendar import (
@@ -37,7 +38,7 @@ def iso_moment(text: str, zone: tzinfo) -> datetime | None:
 
     ValueError when it is, but there is no such day or hour.
     """
-    found = ISO_MOMENT.fullmatch(text)
+    found = re.fullmatch(ISO_MOMENT, text)
     if found is None:
         return None
     day, minute, second, offset = found.groups(default="")
@@ -250,5 +251,5 @@ class Named(Words):
 
 
 def _names_second(text: str) -> bool:
-    found = ISO_MOMENT.fullmatch(text)
+    found = re.fullmatch(ISO_MOMENT, text)
     return found is not None and found[3] is not None

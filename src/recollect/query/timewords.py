@@ -15,13 +15,13 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-ISO_MOMENT = re.compile(
+ISO_MOMENT = (
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(?: ?([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
 )
 """A date, then perhaps hours and minutes, then perhaps seconds, then perhaps a zone: four groups."""
 
-_TOKEN = re.compile(rf"{ISO_MOMENT.pattern}|[0-9]{{4}}-[Ww]?[0-9]{{2}}(?!\w)|'[sS](?!\w)|\w+|\.\.|[^\w\s]")
+_TOKEN = rf"{ISO_MOMENT}|[0-9]{{4}}-[Ww]?[0-9]{{2}}(?!\w)|'[sS](?!\w)|\w+|\.\.|[^\w\s]"
 _SAME_MARKS = str.maketrans(
     {**dict.fromkeys("‘’ʼ", "'"), **dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‒—―−", "–")}
 )
@@ -67,7 +67,7 @@ def tokens_of(text: str) -> list[Token]:
     """The words and marks of a text."""
     return [
         Token(found[0].lower(), *found.span(), found[0][0].isupper())
-        for found in _TOKEN.finditer(same_marks(text))
+        for found in re.finditer(_TOKEN, same_marks(text))
     ]
 
 

@@ -7,10 +7,11 @@ Every method names its namespace, or takes a Scope that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from recollect.frozen import record
 from recollect.query.terms import KeywordQuery
 from recollect.types import (
     Document,
@@ -43,7 +44,7 @@ Key: TypeAlias = int | tuple[str, int]
 """What a backend calls a memory or a session; a number within a namespace comes with its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Generation:
     """The model that a set of vectors was made with."""
 
@@ -52,7 +53,7 @@ class Generation:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamespaceFacts:
     """What must be known of a namespace before it is searched."""
 
@@ -63,7 +64,7 @@ class NamespaceFacts:
     tuned_before: Tuned | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """A memory, complete, as it is to be written. `vector` is None when it could not be embedded now."""
 
@@ -104,7 +105,7 @@ class Record:
     vector: Vector | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Added:
     """What became of a record."""
 
@@ -133,7 +134,7 @@ class Candidate(NamedTuple):
     superseded: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Words:
     """What the keyword leg is asked: memories that contain the words, by BM25, at most `limit` of a scope."""
 
@@ -141,7 +142,7 @@ class Words:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nearness:
     """What the semantic leg is asked: memories near a vector of a generation, at most `limit` of a scope."""
 
@@ -150,7 +151,7 @@ class Nearness:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """What both legs found in a scope, best first, and how near to the vector what the words found is."""
 
@@ -178,7 +179,7 @@ class Loaded(NamedTuple):
     complete: Callable[[], Complete]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pending:
     """A memory that waits for its vector."""
 
@@ -187,7 +188,7 @@ class Pending:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """A memory's text and what else its words are taken from."""
 
@@ -203,7 +204,7 @@ class Text:
     title: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Analysed:
     """What is derived from a text: its terms, its hash, and the keys near-duplicates share."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from recollect.frozen import maker
@@ -39,4 +38,6 @@ def analyse(text: Text) -> Analysed:
 
 def text_hash(content: str) -> bytes:
     """The same for the same text, but for white space at its ends."""
+    import hashlib  # it loads OpenSSL, which a search can do without
+
     return hashlib.blake2b(content.strip().encode(), digest_size=16).digest()

@@ -170,7 +170,7 @@ def number(text: str) -> float:
         raise click.BadParameter(f"{text!r} is not a number.") from None
 
 
-_SPAN = re.compile(r"(\d{1,9})\s*(minutes?|min|h|hours?|d|days?|w|weeks?|y|years?)", re.IGNORECASE)
+_SPAN = r"(?i)(\d{1,9})\s*(minutes?|min|h|hours?|d|days?|w|weeks?|y|years?)"
 _LENGTHS = {
     "m": timedelta(minutes=1),
     "h": timedelta(hours=1),
@@ -188,7 +188,7 @@ def expiry(text: str | None, now: datetime | None = None) -> datetime | str | No
     >>> expiry("2026-12-31")
     '2026-12-31'
     """
-    span = _SPAN.fullmatch(text.strip()) if text else None
+    span = re.fullmatch(_SPAN, text.strip()) if text else None
     if span is None:
         return text
     try:

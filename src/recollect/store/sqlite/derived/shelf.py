@@ -154,7 +154,7 @@ def _agree(
     for segment in reversed(words):
         if not np.isin(segment.struck_out(), stale).all():
             return False
-        stale = np.union1d(stale, segment.touched)
+        stale = np.concatenate([stale, segment.touched])
     return True
 
 
