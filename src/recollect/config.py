@@ -9,20 +9,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from recollect import project
 from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
-from recollect.frozen import record
 
 FILE_NAME = "recollect.toml"
 OLLAMA_PORT = 11434
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Config:
     """What a store is opened with, and where each setting came from."""
 

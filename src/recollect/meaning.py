@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from recollect.embed.asked import Asked
@@ -20,11 +21,10 @@ from recollect.embed.base import (
 from recollect.embed.models import USUAL_WEIGHT, Unrelated
 from recollect.embed.settings import PROVIDERS, EmbedderSettings
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
-from recollect.frozen import record
 from recollect.store.base import Generation, NamespaceFacts, Vector
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class QueryVector:
     """A query's vector and the generation that it may be compared with; or, in the notes, why there is none.
 

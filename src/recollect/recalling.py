@@ -10,7 +10,6 @@ from typing import Any
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
-from recollect.frozen import record
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Highlights
 from recollect.query.languages import detect
@@ -47,7 +46,7 @@ DEPTH = 100
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Options:
     """How to search and rank, already checked."""
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict, get_args
-
-from recollect.frozen import record
 
 Sector = Literal["episodic", "semantic", "procedural", "emotional", "reflective"]
 Tier = Literal["session", "project", "global"]
@@ -42,7 +40,7 @@ Names = str | Iterable[str] | None
 """One name or several."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A memory to be written; everything but the text may be left out.
 
@@ -125,7 +123,7 @@ class Filters(TypedDict, total=False):
     as_of: When | None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Memory:
     """One thing remembered. `salience` is what it was at the moment of reading, decay included."""
 
@@ -160,7 +158,7 @@ class Memory:
     headings: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """What became of a draft: `added`, or `reinforced` when the same text was there already.
 
@@ -173,7 +171,7 @@ class Remembered:
     near_duplicates: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Session:
     """A conversation or a piece of work, from its start to its end."""
 
@@ -186,7 +184,7 @@ class Session:
     memories: int = 0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class SessionContext:
     """The session in which a memory was last used, and how."""
 
@@ -195,7 +193,7 @@ class SessionContext:
     usage: Usage
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A typed edge from one memory to another, and who drew it."""
 
@@ -206,7 +204,7 @@ class Relation:
     created_at: datetime
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Document:
     """A file or page that was split into passages; `name` tells it from others in its namespace."""
 
@@ -219,7 +217,7 @@ class Document:
     updated_at: datetime
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ingested:
     """What became of a document: `unchanged` when its text was the same as before."""
 
@@ -228,7 +226,7 @@ class Ingested:
     removed: int = 0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a list in the order of time was left: the last one seen, and its moment."""
 
@@ -236,7 +234,7 @@ class Place:
     id: str
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Which memories may answer. It is part of every candidate query, never a filter after the cut.
 
@@ -261,7 +259,7 @@ class Scope:
     older_than: Place | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Tuned:
     """How much each leg counts in the default fusion, as a namespace was tuned.
 
@@ -280,7 +278,7 @@ class Tuned:
         return {"semantic": self.semantic, "keyword": self.keyword}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Leg:
     """One leg's opinion of a hit: its rank there (from 1), its raw score, and the share it gave."""
 
@@ -289,7 +287,7 @@ class Leg:
     share: float = 0.0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Multiplier:
     """One factor that the score was multiplied by, and why."""
 
@@ -298,7 +296,7 @@ class Multiplier:
     note: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class TimeUsed:
     """The interval that was applied: `given` by the caller (a filter) or read in the `query` (a boost)."""
 
@@ -308,7 +306,7 @@ class TimeUsed:
     origin: Literal["given", "query"]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Why:
     """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers.
 
@@ -329,7 +327,7 @@ class Why:
     notes: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Successor:
     """What took a superseded memory's place."""
 
@@ -338,7 +336,7 @@ class Successor:
     created_at: datetime
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory that answers, how well, and why.
 
@@ -393,7 +391,7 @@ class Recall(list[Hit]):
         self.likelihood = likelihood
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WhyNot:
     """What became of a memory in a recall: whether it was returned, its rank, and else the reasons in words.
 
@@ -407,7 +405,7 @@ class WhyNot:
     hit: Hit | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Preview:
     """One line of a timeline: enough to decide whether to `get` the rest."""
 
@@ -424,7 +422,7 @@ class Preview:
     trust: Trust = "normal"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """What was remembered around one memory, oldest first, and the sessions it belongs to."""
 
@@ -434,7 +432,7 @@ class Timeline:
     sessions: Mapping[str, Session]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """A memory, what lies within two edges of it, and the edges; a session's neighbours are edges too."""
 
@@ -444,7 +442,7 @@ class Neighbourhood:
     complete: bool = True
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Growth:
     """How many memories each day (in UTC) brought, by sector, and how many have which tenth of salience."""
 
@@ -452,7 +450,7 @@ class Growth:
     salience: tuple[int, ...]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Context:
     """Memories assembled for a prompt: `text` is quoted data, oldest first, within the token budget.
 
@@ -467,7 +465,7 @@ class Context:
     confidence: Confidence = "none"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What `forget` removed, counted."""
 
@@ -481,7 +479,7 @@ class Receipt:
     sessions: int = 0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Stats:
     """A namespace in numbers."""
 
@@ -507,7 +505,7 @@ class Stats:
     notes: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something `doctor` found: what is wrong, how often, and whether a rebuild mends it."""
 

@@ -6,16 +6,14 @@ listed can be used too: it says itself how long its vectors are, and gets no pre
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from recollect.frozen import record
+from dataclasses import dataclass, replace
 
 _SENTENCE = "Represent this sentence for searching relevant passages: "
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 _ENGLISH = ("en",)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Known:
     """Facts about a model. `dimensions` None: they depend on the variant. No `languages`: it knows many."""
 

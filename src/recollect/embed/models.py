@@ -10,13 +10,13 @@ import math
 import re
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import EmbedderFailed, EmbedderMissing
-from recollect.frozen import record
 
 GROUP = "recollect.models"
 PREPROCESSING = 1
@@ -26,7 +26,7 @@ USUAL_WEIGHT = 0.6
 """How much the vectors of a model count beside keywords (0..1), unless its manifest says otherwise."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Unrelated:
     """The cosine of a question and a text that has nothing to do with it."""
 
@@ -38,7 +38,7 @@ class Unrelated:
         return self.mean + 0.42 * self.deviation * math.log(max(1, number))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Queries:
     """A table for questions to the vectors of another model, known by its fingerprint, and their weight."""
 
@@ -48,7 +48,7 @@ class Queries:
     unrelated: Unrelated | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Model:
     """What is known of an installed model before its weights are read."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import ConfigError
-from recollect.frozen import record
 
 REMOTE = ("openai", "ollama")
 LIBRARIES = ("fastembed", "sentence-transformers")
@@ -53,7 +52,7 @@ class Secret:
         return "***"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Access:
     """Where a remote provider is, and who says so; its key, and which variable holds it; what is wrong."""
 
@@ -82,7 +81,7 @@ def masked(url: str, user: str = "***@") -> str:
     return re.sub(r"[?#].*", "", re.sub(r"(?<=//)[^/]*@", user, url))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Named:
     """The name of a provider's model, taken apart.
 
@@ -113,7 +112,7 @@ class Named:
         return f"{self.provider}:{self.model}" + (f"@{self.dimensions}" if self.dimensions else "")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class EmbedderSettings:
     """What [embedder] in recollect.toml and the environment say, besides which embedder it is.
 
@@ -146,7 +145,7 @@ class EmbedderSettings:
         return replace(self, query_prefix=None, document_prefix=None)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Table:
     """[embedder] in a recollect.toml, checked: the embedder's name, None for any, and what else it says."""
 

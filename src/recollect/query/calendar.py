@@ -8,10 +8,10 @@ a zoneinfo zone would be compared by the wall clock). Weeks begin on Monday.
 from __future__ import annotations
 
 from calendar import monthrange
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 
 from recollect.errors import InvalidInput
-from recollect.frozen import record
 
 MONTHS = {
     name: number
@@ -78,7 +78,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Span:
     """From ``start`` until just before ``end``; None is open."""
 
@@ -145,7 +145,7 @@ def latest_day_numbered(number: int, not_after: date) -> date:
     raise ValueError(f"no month has a day {number}")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Weekly:
     """A day of the week; Monday is 0."""
 
@@ -157,7 +157,7 @@ class Weekly:
         return day, day + timedelta(days=1)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Yearly:
     """A stretch that comes back every year: a month or several, or some days of one month."""
 

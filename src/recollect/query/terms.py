@@ -15,7 +15,6 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
-from recollect.frozen import record
 from recollect.query import compiled
 from recollect.query.languages import detect, stem, stop_words
 
@@ -77,7 +76,7 @@ class Term(NamedTuple):
     end: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Word:
     """One word of a query: the terms that count as it, and whether longer words that begin so count too."""
 
@@ -85,7 +84,7 @@ class Word:
     prefix: bool = False
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Phrase:
     """Words that must follow each other: one sequence of terms for each language."""
 

@@ -23,10 +23,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from recollect.errors import InvalidInput
-from recollect.frozen import record
 from recollect.query.calendar import Clock, Span
 from recollect.query.timegrammar import Reader, may_name_a_time
 from recollect.query.timenames import iso_moment
@@ -41,7 +41,7 @@ _GLUE_BEFORE = frozenset("-./\\@#:=_+&~$%,<^*|")
 _GLUE_AFTER = frozenset("-./\\@:=_+&~$%^*|,")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Timeframe:
     """A stretch of time, and the words it was read from.
 

@@ -7,11 +7,10 @@ Every method names its namespace, or takes a Scope that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from recollect.frozen import record
 from recollect.query.terms import KeywordQuery
 from recollect.types import (
     Document,
@@ -44,7 +43,7 @@ Key: TypeAlias = int | tuple[str, int]
 """What a backend calls a memory or a session; a number within a namespace comes with its name."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Generation:
     """The model that a set of vectors was made with."""
 
@@ -53,7 +52,7 @@ class Generation:
     fingerprint: str
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NamespaceFacts:
     """What must be known of a namespace before it is searched."""
 
@@ -64,7 +63,7 @@ class NamespaceFacts:
     tuned_before: Tuned | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Record:
     """A memory, complete, as it is to be written. `vector` is None when it could not be embedded now."""
 
@@ -105,7 +104,7 @@ class Record:
     vector: Vector | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Added:
     """What became of a record."""
 
@@ -134,7 +133,7 @@ class Candidate(NamedTuple):
     superseded: bool
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Words:
     """What the keyword leg is asked: memories that contain the words, by BM25, at most `limit` of a scope."""
 
@@ -142,7 +141,7 @@ class Words:
     limit: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Nearness:
     """What the semantic leg is asked: memories near a vector of a generation, at most `limit` of a scope."""
 
@@ -151,7 +150,7 @@ class Nearness:
     limit: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Found:
     """What both legs found in a scope, best first, and how near to the vector what the words found is."""
 
@@ -179,7 +178,7 @@ class Loaded(NamedTuple):
     complete: Callable[[], Complete]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Pending:
     """A memory that waits for its vector."""
 
@@ -188,7 +187,7 @@ class Pending:
     text: str
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Text:
     """A memory's text and what else its words are taken from."""
 
@@ -204,7 +203,7 @@ class Text:
     title: str | None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Analysed:
     """What is derived from a text: its terms, its hash, and the keys near-duplicates share."""
 
