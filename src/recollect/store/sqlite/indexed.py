@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.query.terms import KeywordQuery, terms_of
 from recollect.store.base import Candidate, Words
-from recollect.store.sqlite.derived import bm25, matching
+from recollect.store.sqlite.derived import bm25, matching, spans
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
@@ -23,6 +23,8 @@ from recollect.types import Scope
 
 MOST_PHRASED = 2_000
 """So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
+FEW_NEWER = 200
+"""So many memories that no segment has are read sooner than FTS5 says which of them have the words."""
 
 
 class ByWords:
@@ -102,7 +104,9 @@ def _searched(
 ) -> Searched:
     upto = opened.words_upto
     newer: list[Row] = []
-    if namespaces.state.memory > upto:
+    if 0 < namespaces.state.memory - upto <= FEW_NEWER:
+        newer = statements.rows("newer_terms", upto=upto)
+    elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
         newer = statements.rows("newer_words", match=expression, upto=upto)
     changed = statements.rows("changed_words", upto=upto) if namespaces.state.change else []
@@ -198,11 +202,13 @@ class Fresh(NamedTuple):
     @classmethod
     def of(cls, rows: Iterable[Row], wanted: Sequence[Wanted]) -> Fresh:
         """Those of the rows that have any of the terms."""
+        sought = [f" {each.term}" if each.prefix else f" {each.term} " for each in wanted]
         counted = []
         for number, namespace, text in rows:
-            terms = text.split()
-            times = [_times(terms, each) for each in wanted]
-            if any(times):
+            padded = f" {text} "
+            if any([place in padded for place in sought]):  # noqa: C419  (a generator takes twice as long)
+                terms = text.split()
+                times = [_times(terms, each) for each in wanted]
                 counted.append((number, namespace, len(terms) + 1, times))
         return cls(counted)
 
@@ -315,7 +321,7 @@ class Searched(NamedTuple):
 
     def _freshest(self, most: int, allowed: NDArray[np.int64] | None) -> Best:
         found = self.fresh.best(self.namespaces, self.rarity, self.average)
-        if allowed is not None and len(found.numbers):
-            inside = np.isin(found.numbers, allowed)
+        if allowed is not None:
+            inside = spans.among(found.numbers, allowed)
             found = Best(found.numbers[inside], found.scores[inside])
         return Best.of([found], most)

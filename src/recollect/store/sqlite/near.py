@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate, Key, Nearness, Vector
+from recollect.store.sqlite.derived import spans
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.vectors import Nearest
 from recollect.store.sqlite.judging import WIDER, Jury, reach
@@ -100,7 +101,7 @@ class _Space:
         self._newer = NONE
         if newest > (after := opened.vectors_upto):
             known = space.number, space.generation, space.removed
-            self._newer = Nearest(*arenas.similarities(statements, *known, vector, after))
+            self._newer = Nearest(*arenas.similarities(statements, *known, vector, after, newest))
 
     def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
         """The nearest of each part, or more; of these memories alone, if given."""
@@ -109,9 +110,7 @@ class _Space:
         return [*older, newer]
 
     def _newer_of(self, memories: NDArray[np.int64]) -> Nearest:
-        if not len(self._newer.memories):
-            return self._newer
-        return self._newer.at(np.flatnonzero(np.isin(self._newer.memories, memories)))
+        return self._newer.at(np.flatnonzero(spans.among(self._newer.memories, memories)))
 
     def similarities(self, memories: NDArray[np.int64]) -> dict[Key, float]:
         """How near these memories (ascending) are, by their newest vector."""

@@ -126,6 +126,9 @@ SELECT m.number, m.namespace, m.terms
 FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid
 WHERE memory_words MATCH :match LIMIT :limit
 
+-- newer_terms -- The memories that no segment has yet.
+SELECT number, namespace, terms FROM memory WHERE number > :upto
+
 -- newer_words -- Memories that no segment has yet and that contain the words.
 SELECT m.number, m.namespace, m.terms
 FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid

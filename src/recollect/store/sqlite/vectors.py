@@ -92,11 +92,15 @@ class Arenas:
         generation: int,
         removed: int,
         vector: Vector,
-        after: int = 0,
+        after: int,
+        newest: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
-        """Vector numbers, their memories and their cosine with `vector`, for a namespace, after a number."""
+        """Vector numbers, their memories and their cosine with `vector`, for a namespace, after a number.
+
+        `newest` is the highest number that any vector has.
+        """
         with self._lock:
-            arena = self._current(statements, namespace, generation, removed, len(vector), after)
+            arena = self._current(statements, namespace, generation, removed, len(vector), after, newest)
             held = arena.view() if arena is not None else None  # before another thread appends to it
         if held is not None:
             numbers, memories, matrix = held
@@ -125,6 +129,7 @@ class Arenas:
         removed: int,
         dimensions: int,
         after: int,
+        newest: int,
     ) -> Arena | None:
         """The arena, up to date; None when it would not fit the budget and must be read in passing."""
         key = (namespace, generation)
@@ -135,8 +140,9 @@ class Arenas:
             if count * dimensions * 4 > BUDGET:
                 return None
             arena = Arena(dimensions, removed, after)
-        for chunk in _read(statements, namespace, generation, arena.last, dimensions):
-            arena.append(*chunk)
+        if arena.last < newest:
+            for chunk in _read(statements, namespace, generation, arena.last, dimensions):
+                arena.append(*chunk)
         self._arenas[key] = arena
         while sum(held.bytes for held in self._arenas.values()) > BUDGET and len(self._arenas) > 1:
             self._arenas.popitem(last=False)

@@ -32,3 +32,16 @@ def positions(numbers: Numbers, within: tuple[int, int], wanted: Numbers) -> NDA
     at = at[inside]
     found: NDArray[np.intp] = at[here[at] == wanted[inside]] + within[0]
     return found
+
+
+def among(numbers: Numbers, wanted: Numbers) -> NDArray[np.bool_]:
+    """Which of some numbers, in any order, are among others that ascend: sooner than numpy's isin, for few.
+
+    >>> among(np.array([5, 1, 9]), np.array([1, 2, 5])).tolist()
+    [True, True, False]
+    """
+    if not len(wanted):
+        return np.zeros(len(numbers), np.bool_)
+    at = np.minimum(np.searchsorted(wanted, numbers), len(wanted) - 1)
+    found: NDArray[np.bool_] = wanted[at] == numbers
+    return found
