@@ -15,7 +15,7 @@ from recollect.store.sqlite.connections import Connections
 if TYPE_CHECKING:  # a process that only writes a little needs no numpy
     from recollect.store.sqlite.derived.shelf import Shelf
 
-NEWER = 200
+NEWER = 100
 """So many rows that no segment has are worth a new one."""
 READERS_WAIT = 2.0
 """After so many seconds a process that only reads sets about what others left undone."""
