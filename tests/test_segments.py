@@ -195,6 +195,14 @@ def test_a_label_of_several_words_is_found(memories: Memories) -> None:
         assert len(assert_same(memories, "text", speaker=f"{tag} himself")) == 1
 
 
+def test_labels_that_were_given_later_are_found_in_whatever_order(memories: Memories) -> None:
+    written = memories.remember_many(f"The harbour number {number}" for number in range(60))
+    memories.settle()
+    for number in (50, 3, 31, 7):
+        memories.update(written[number].id, tags=["late"])
+    assert len(assert_same(memories, "harbour", tags="late")) == 4
+
+
 def test_a_small_scope_in_a_big_store_gives_all_it_has(memories: Memories) -> None:
     memories.remember_many(f"The harbour number {number}" for number in range(900))
     few = memories.remember_many(

@@ -138,7 +138,7 @@ def having_labels(
         [row[0] for row in statements.rows("changed_words", upto=upto)] if namespaces.state.change else []
     )
     newer = np.arange(upto + 1, namespaces.state.memory + 1)
-    return _together([*found, newer, np.array(changed, np.int64)])
+    return _together([*found, newer, np.unique(np.array(changed, np.int64))])
 
 
 def _having_all(

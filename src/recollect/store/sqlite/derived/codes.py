@@ -84,7 +84,7 @@ class Asked(NamedTuple):
     left: Floats
     bits: Bits
     planes: Bits
-    """The same as so many bits a dimension, one a column, the lowest first, in steps from `low` on."""
+    """The same as so many bits a dimension, the lowest first, in steps from `low` on."""
     low: float
     step: float
 
@@ -96,7 +96,7 @@ class Asked(NamedTuple):
         steps = np.rint((left - low) / step).astype(np.uint8)
         rows = np.stack([left > 0, *(steps & (1 << plane) for plane in range(PLANES))])
         packed = signs(rows)
-        return cls(left, packed[:, 0], np.ascontiguousarray(packed[:, 1:]), low, step)
+        return cls(left, packed[:, 0], packed[:, 1:].T, low, step)
 
     def guesses(self, bits: Bits, length: Floats, offset: Floats) -> Floats:
         """About how near each is, up to a constant: from how many signs agree."""
@@ -116,7 +116,7 @@ class Asked(NamedTuple):
     def estimates(self, bits: Bits, trust: Floats, offset: Floats) -> Floats:
         """How near each is, up to a constant: from the signs of the one and all of the other."""
         steps = np.zeros(bits.shape[1], np.float32)
-        for plane, mask in enumerate(self.planes.T):
+        for plane, mask in enumerate(self.planes):
             shared = np.bitwise_count(bits & mask[:, None]).sum(axis=0, dtype=np.uint16)
             steps += shared * np.float32(2**plane)
         ones = np.bitwise_count(bits).sum(axis=0, dtype=np.uint16)

@@ -1,6 +1,6 @@
 """The inner loops over a segment's arrays: compiled where there was a compiler, else by numpy.
 
-Both find the same, but for what is estimated: by numpy only the better half of a guess is estimated at all.
+Both find the same, but for vectors: numpy estimates those alone that a guess puts ahead.
 """
 
 from __future__ import annotations
