@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import example, given
@@ -77,6 +77,27 @@ def test_near_keys(terms: list[str]) -> None:
 
 
 def test_what_is_not_ascii_is_refused() -> None:
-    for find in (compiled._text.terms, compiled._text.words):
-        with pytest.raises(ValueError, match="ASCII"):
-            find("é", {})
+    with pytest.raises(ValueError, match="ASCII"):
+        compiled._text.words("é", {})
+    with pytest.raises(ValueError, match="ASCII"):
+        compiled._text.terms("é", {}, {}, 64, 100)
+
+
+def test_no_more_chunks_are_remembered_than_there_is_room_for() -> None:
+    known: dict[str, tuple[str, ...]] = {}
+    words = {"one": "one", "two": "two", "three": "three"}
+    assert compiled._text.terms("one two three one", known, words, 64, 2) == ["one", "two", "three", "one"]
+    assert len(known) <= 2
+
+
+def test_leads_that_are_no_leads_are_refused() -> None:
+    wrong: list[Any] = [
+        {"a": 1},
+        {"a": (1,)},
+        {"a": ((),)},
+        {"a": ((1, (), "", 0),)},
+        {"a": (((), 1, "", 0),)},
+    ]
+    for leads in wrong:
+        with pytest.raises((TypeError, SystemError)):
+            compiled._text.led("a", {"a"}, leads)

@@ -305,6 +305,31 @@ def test_enough_writes_are_indexed_in_the_background(path: Path) -> None:
         assert_same(memories, "harbour", 50)
 
 
+def test_segments_wait_while_many_are_written_but_not_for_ever(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "QUIET", 3600.0)
+    monkeypatch.setattr(background, "MOST_WAITING", 1_500)
+    with opened(path) as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(1_000))
+        assert segments(path) == []
+        memories.remember_many(f"The tower number {number}" for number in range(1_000))
+        if (thread := store_of(memories)._background._thread) is not None:
+            thread.join(60)
+        assert segments(path) != []
+        assert_same(memories, "harbour", 50)
+
+
+def test_segments_that_wait_for_quiet_are_made_when_the_store_is_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "QUIET", 1.0)
+    with opened(path) as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(1_000))
+        assert segments(path) == []
+    assert {file.name.split("-")[0] for file in segments(path)} == {"words", "vectors"}
+
+
 def test_closing_while_others_hold_the_lock_does_not_wait(path: Path) -> None:
     folder_of(path).mkdir()
     with locking.held(folder_of(path) / "lock") as mine, opened(path) as memories:

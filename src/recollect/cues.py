@@ -7,7 +7,7 @@ searching for every one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
@@ -36,8 +36,8 @@ Needs = tuple[frozenset[Way], ...]
 class Lead(NamedTuple):
     """What makes it worth while to look for an alternative in a text: it has all of this."""
 
-    way: Way
-    others: tuple[frozenset[str], ...]
+    way: tuple[str, ...]
+    others: tuple[tuple[str, ...], ...]
     """One of each of these is also needed."""
     literal: str
     alternative: Alternative
@@ -54,13 +54,13 @@ class Alternative:
         phrases = _phrases(tree)
         self.words = frozenset(phrase for phrase in phrases if _WORD.fullmatch(phrase))
         """Any of these is a match by itself."""
-        self.leads = [Lead(_way(phrase), (), phrase, self) for phrase in phrases - self.words]
+        self.leads = [Lead(tuple(_way(phrase)), (), phrase, self) for phrase in phrases - self.words]
         """Any of these may be a match; without phrases and leads, any text may be."""
         if not phrases:
             literal = _longest_literal(tree)
             first, *others = sorted(_needs(tree), key=len) or [frozenset()]
-            rarest = tuple(frozenset(map(_rarest, ways)) for ways in others)
-            self.leads = [Lead(way, rarest, literal, self) for way in first]
+            rarest = tuple(tuple({*map(_rarest, ways)}) for ways in others)
+            self.leads = [Lead(tuple(way), rarest, literal, self) for way in first]
 
     @cached_property
     def find(self) -> Callable[[str], object]:
@@ -75,7 +75,7 @@ class Patterns:
     def __init__(self, sources: Sequence[str]) -> None:
         self._always: list[Alternative] = []
         self._by_word: dict[str, list[int]] = {}
-        self._leads: dict[str, list[Lead]] = {}
+        self._leads: dict[str, tuple[Lead, ...]] = {}
         for number, source in enumerate(sources):
             for alternative in alternatives(source):
                 self._index(Alternative(number, alternative))
@@ -90,7 +90,8 @@ class Patterns:
         for word in alternative.words:
             self._by_word.setdefault(word, []).append(alternative.pattern)
         for lead in alternative.leads:
-            self._leads.setdefault(_rarest(lead.way), []).append(lead)
+            rarest = _rarest(lead.way)
+            self._leads[rarest] = (*self._leads.get(rarest, ()), lead)
 
     def in_text(self, text: str) -> set[int]:
         """The numbers of those that occur in a text.
@@ -102,15 +103,21 @@ class Patterns:
         found = {each.pattern for each in self._always if each.find(text)}
         for word in self._by_word.keys() & has:
             found.update(self._by_word[word])
-        passed = set()
-        for piece in self._leads.keys() & has:
-            for way, others, literal, each in self._leads[piece]:
-                if each.pattern in found or each in passed or not way <= has or literal not in text:
-                    continue
-                passed.add(each)
-                if not any(map(has.isdisjoint, others)) and each.find(text):
-                    found.add(each.pattern)
+        for each in dict.fromkeys(self._led(text, has)):
+            if each.pattern not in found and each.find(text):
+                found.add(each.pattern)
         return found
+
+    def _led(self, text: str, has: set[str]) -> list[Alternative]:
+        """Those that it is worth while to look for in a text that has these pieces."""
+        if compiled.COMPILED:
+            return compiled._text.led(text, has, self._leads)
+        return [
+            lead.alternative
+            for piece in self._leads.keys() & has
+            for lead in self._leads[piece]
+            if has.issuperset(lead.way) and lead.literal in text and not any(map(has.isdisjoint, lead.others))
+        ]
 
     def _pieces(self, text: str) -> set[str]:
         """What a text has of all that patterns ask for."""
@@ -191,7 +198,7 @@ def _way(phrase: str) -> Way:
     return frozenset([*_WORD.findall(phrase), *signs, *beyond])
 
 
-def _rarest(way: Way) -> str:
+def _rarest(way: Iterable[str]) -> str:
     """What fewest texts have: a word rather than anything else, a long one rather than a short."""
     return max(way, key=lambda piece: (piece.isalnum(), len(piece), piece))
 

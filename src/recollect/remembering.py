@@ -14,8 +14,9 @@ from recollect import drafting
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
 from recollect.frozen import maker
 from recollect.meaning import Meaning, Writer, generation_of
+from recollect.overlapping import overlapped
 from recollect.query.languages import detect
-from recollect.store.base import Pending, Record, Store, Text, Vector
+from recollect.store.base import Added, Pending, Record, Store, Text, Vector
 from recollect.store.text import analyse, embedded_text
 from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 
@@ -70,12 +71,14 @@ def remember_many(
     total = len(drafts) if isinstance(drafts, Sequence) else None
     writer = writer_of(store, meaning, namespace)
     generation = writer.generation if writer else None
+
+    def write(records: Sequence[Record]) -> list[Added]:
+        return store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
+
+    batches = _analysed(drafts, now, meaning, writer)
+    is_one_batch = total is not None and total <= ROWS_AT_FIRST
     written: list[Remembered] = []
-    for batch in _growing_batches(drafts):
-        records = [_numbered(draft, i, len(written), now, writer) for i, draft in enumerate(batch, 1)]
-        if writer and getattr(writer.embedder, "embeds_at_once", False):
-            records = _with_vectors(meaning, writer, records)
-        added = store.add(namespace, records, generation=generation, on_duplicate=on_duplicate, now=now)
+    for added in map(write, batches) if is_one_batch else overlapped(write, batches):
         written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
         if progress:
             progress("storing", len(written), total)
@@ -84,6 +87,19 @@ def remember_many(
     if embed_pending(store, meaning, namespace, writer, now, progress).waiting == 0:
         return [item if item.embedded else replace(item, embedded=True) for item in written]
     return written
+
+
+def _analysed(
+    drafts: Iterable[Draft], now: datetime, meaning: Meaning, writer: Writer | None
+) -> Iterator[list[Record]]:
+    """Records in batches, with vectors where that takes no longer than writing does."""
+    before = 0
+    for batch in _growing_batches(drafts):
+        records = [_numbered(draft, i, before, now, writer) for i, draft in enumerate(batch, 1)]
+        before += len(batch)
+        if writer and getattr(writer.embedder, "embeds_at_once", False):
+            records = _with_vectors(meaning, writer, records)
+        yield records
 
 
 def _numbered(draft: Draft, number: int, before: int, now: datetime, writer: Writer | None) -> Record:

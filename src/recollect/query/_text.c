@@ -54,34 +54,6 @@ static Py_ssize_t end_of_chunk(const char *text, Py_ssize_t at, Py_ssize_t lengt
     return sign && !(at + sign < length && is(text[at + sign], WORD)) ? at + sign : at;
 }
 
-/* terms(text, known): the terms of every chunk of a text, as `known` (a dict) has them. */
-static PyObject *terms(PyObject *self, PyObject *args)
-{
-    PyObject *text, *known;
-    Py_ssize_t length;
-    if (!PyArg_ParseTuple(args, "UO!", &text, &PyDict_Type, &known)) return NULL;
-    const char *bytes = ascii(text, &length);
-    PyObject *found = bytes ? PyList_New(0) : NULL;
-    Py_ssize_t at = 0;
-    while (found) {
-        while (at < length && !is(bytes[at], WORD)) at++;
-        if (at == length) break;
-        const Py_ssize_t end = end_of_chunk(bytes, at, length);
-        PyObject *chunk = PyUnicode_FromStringAndSize(bytes + at, end - at);
-        PyObject *its = chunk ? PyObject_GetItem(known, chunk) : NULL;
-        Py_XDECREF(chunk);
-        if (its && !PyTuple_Check(its)) PyErr_SetString(PyExc_TypeError, "the terms of a chunk are a tuple");
-        const Py_ssize_t count = its ? PyTuple_Size(its) : -1;
-        int failed = count < 0;
-        for (Py_ssize_t number = 0; !failed && number < count; number++)
-            failed = PyList_Append(found, PyTuple_GetItem(its, number)) < 0;
-        Py_XDECREF(its);
-        if (failed) Py_CLEAR(found);
-        at = end;
-    }
-    return found;
-}
-
 /* Whether a part is cut before this place: fooBar, FOOBar, sha256. */
 static int is_hump(const char *part, Py_ssize_t at, Py_ssize_t length)
 {
@@ -92,11 +64,13 @@ static int is_hump(const char *part, Py_ssize_t at, Py_ssize_t length)
         && is(part[at - 3], LETTER);
 }
 
-/* Adds the term of a word; -1 with an error set. */
+/* Adds the term of a word, as `words` has it or finds it; -1 with an error set. */
 static int add_word(PyObject *found, PyObject *words, const char *word, Py_ssize_t length)
 {
     PyObject *key = in_lower_case(word, length);
-    PyObject *term = key ? PyObject_GetItem(words, key) : NULL;
+    PyObject *term = key ? PyDict_GetItemWithError(words, key) : NULL;
+    Py_XINCREF(term);
+    if (key && !term && !PyErr_Occurred()) term = PyObject_GetItem(words, key);
     const int failed = term ? PyList_Append(found, term) : -1;
     Py_XDECREF(key);
     Py_XDECREF(term);
@@ -168,14 +142,10 @@ static int is_negation(const char *chunk, Py_ssize_t length)
     return 1;
 }
 
-/* chunk_terms(chunk, words, longest): a chunk's terms; `words` has those of words in lower case. */
-static PyObject *chunk_terms(PyObject *self, PyObject *args)
+/* A chunk's terms, a tuple; `words` has those of words in lower case. */
+static PyObject *terms_of_chunk(const char *chunk, Py_ssize_t length, PyObject *words, Py_ssize_t longest)
 {
-    PyObject *given, *words;
-    Py_ssize_t length, longest;
-    if (!PyArg_ParseTuple(args, "UOn", &given, &words, &longest)) return NULL;
-    const char *chunk = ascii(given, &length);
-    PyObject *found = chunk ? PyList_New(0) : NULL;
+    PyObject *found = PyList_New(0);
     if (!found) return NULL;
     int failed;
     if (is_negation(chunk, length)) {
@@ -197,6 +167,52 @@ static PyObject *chunk_terms(PyObject *self, PyObject *args)
     PyObject *made = failed ? NULL : PyList_AsTuple(found);
     Py_DECREF(found);
     return made;
+}
+
+/* A chunk's terms as `known` has them, which learns them here; it never has more than so many chunks. */
+static PyObject *terms_known(
+    const char *bytes, Py_ssize_t length, PyObject *known, PyObject *words, Py_ssize_t longest, Py_ssize_t most)
+{
+    PyObject *chunk = PyUnicode_FromStringAndSize(bytes, length);
+    PyObject *its = chunk ? PyDict_GetItemWithError(known, chunk) : NULL;
+    Py_XINCREF(its);
+    if (!its && !PyErr_Occurred()) {
+        its = terms_of_chunk(bytes, length, words, longest);
+        if (PyDict_Size(known) >= most) PyDict_Clear(known);
+        if (its && PyDict_SetItem(known, chunk, its) < 0) Py_CLEAR(its);
+    }
+    Py_XDECREF(chunk);
+    if (its && !PyTuple_Check(its)) {
+        PyErr_SetString(PyExc_TypeError, "the terms of a chunk are a tuple");
+        Py_CLEAR(its);
+    }
+    return its;
+}
+
+/* terms(text, known, words, longest, most): the terms of every chunk of a text. */
+static PyObject *terms(PyObject *self, PyObject *args)
+{
+    PyObject *text, *known, *words;
+    Py_ssize_t length, longest, most;
+    if (!PyArg_ParseTuple(args, "UO!O!nn", &text, &PyDict_Type, &known, &PyDict_Type, &words, &longest, &most))
+        return NULL;
+    const char *bytes = ascii(text, &length);
+    PyObject *found = bytes ? PyList_New(0) : NULL;
+    Py_ssize_t at = 0;
+    while (found) {
+        while (at < length && !is(bytes[at], WORD)) at++;
+        if (at == length) break;
+        const Py_ssize_t end = end_of_chunk(bytes, at, length);
+        PyObject *its = terms_known(bytes + at, end - at, known, words, longest, most);
+        const Py_ssize_t count = its ? PyTuple_Size(its) : -1;
+        int failed = count < 0;
+        for (Py_ssize_t number = 0; !failed && number < count; number++)
+            failed = PyList_Append(found, PyTuple_GetItem(its, number)) < 0;
+        Py_XDECREF(its);
+        if (failed) Py_CLEAR(found);
+        at = end;
+    }
+    return found;
 }
 
 /* --- words --------------------------------------------------------------------------------------------- */
@@ -269,6 +285,61 @@ static PyObject *pieces(PyObject *self, PyObject *args)
             failed = add_asked(found, asked, &itself, 1) < 0;
         }
     if (failed) Py_CLEAR(found);
+    return found;
+}
+
+/* Whether a set has all of a tuple. -1 with an error set. */
+static int has_all(PyObject *has, PyObject *pieces)
+{
+    int result = 1;
+    for (Py_ssize_t at = 0; result > 0 && at < PyTuple_Size(pieces); at++)
+        result = PySet_Contains(has, PyTuple_GetItem(pieces, at));
+    return result;
+}
+
+/* Whether a set has one of each of several tuples. */
+static int has_one_of_each(PyObject *has, PyObject *choices)
+{
+    int result = 1;
+    for (Py_ssize_t at = 0; result > 0 && at < PyTuple_Size(choices); at++) {
+        PyObject *pieces = PyTuple_GetItem(choices, at);
+        result = 0;
+        for (Py_ssize_t each = 0; !result && each < PyTuple_Size(pieces); each++)
+            result = PySet_Contains(has, PyTuple_GetItem(pieces, each));
+    }
+    return result;
+}
+
+/* Adds what the leads of one piece lead to in a text that has these pieces. */
+static int add_led(PyObject *found, PyObject *leads, PyObject *has, PyObject *text)
+{
+    int result = 0;
+    for (Py_ssize_t at = 0; result >= 0 && at < PyTuple_Size(leads); at++) {
+        PyObject *lead = PyTuple_GetItem(leads, at);
+        result = PyTuple_Size(lead) == 4 ? has_all(has, PyTuple_GetItem(lead, 0)) : -1;
+        if (result > 0) result = has_one_of_each(has, PyTuple_GetItem(lead, 1));
+        if (result > 0) result = PyUnicode_Contains(text, PyTuple_GetItem(lead, 2));
+        if (result > 0) result = PyList_Append(found, PyTuple_GetItem(lead, 3));
+        if (PyErr_Occurred()) result = -1;
+    }
+    return result;
+}
+
+/* led(text, has, leads): where the leads of the pieces that a text has lead to; see cues.Lead. */
+static PyObject *led(PyObject *self, PyObject *args)
+{
+    PyObject *text, *has, *leads, *piece;
+    if (!PyArg_ParseTuple(args, "UO!O!", &text, &PySet_Type, &has, &PyDict_Type, &leads)) return NULL;
+    PyObject *found = PyList_New(0), *pieces = found ? PyObject_GetIter(has) : NULL;
+    while (pieces && (piece = PyIter_Next(pieces))) {
+        PyObject *its = PyDict_GetItemWithError(leads, piece);
+        if (its && (!PyTuple_Check(its) || add_led(found, its, has, text) < 0) && !PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "the leads of a piece are a tuple");
+        Py_DECREF(piece);
+        if (PyErr_Occurred()) break;
+    }
+    Py_XDECREF(pieces);
+    if (PyErr_Occurred()) Py_CLEAR(found);
     return found;
 }
 
@@ -357,9 +428,9 @@ static void fill_tables(void)
 
 static PyMethodDef methods[] = {
     {"terms", terms, METH_VARARGS, NULL},
-    {"chunk_terms", chunk_terms, METH_VARARGS, NULL},
     {"words", words, METH_VARARGS, NULL},
     {"pieces", pieces, METH_VARARGS, NULL},
+    {"led", led, METH_VARARGS, NULL},
     {"near_keys", near_keys, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

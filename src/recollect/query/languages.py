@@ -199,7 +199,6 @@ class _Stemmers(threading.local):
 _stemmers = _Stemmers()
 
 
-@lru_cache(maxsize=65_536)
 def stem(word: str, language: str) -> str:
     """The stem of a lower-case word in a language; the word itself where the language has no stemmer.
 

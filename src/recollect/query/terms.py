@@ -156,7 +156,7 @@ def terms_of(text: str, language: str = "en") -> list[str]:
     """
     known = _known_terms(language)
     if compiled.COMPILED and text.isascii():
-        return compiled._text.terms(text, known)
+        return compiled._text.terms(text, known, known.words, LONGEST_TERM, _REMEMBERED_CHUNKS)
     return list(chain.from_iterable(map(known.__getitem__, _CHUNK.findall(text))))
 
 
@@ -165,13 +165,10 @@ class _KnownTerms(dict[str, tuple[str, ...]]):
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._words = _KnownWords(language)
+        self.words = _KnownWords(language)
 
     def __missing__(self, chunk: str) -> tuple[str, ...]:
-        if compiled.COMPILED and chunk.isascii():
-            terms = compiled._text.chunk_terms(chunk, self._words, LONGEST_TERM)
-        else:
-            terms = tuple([term for term, _, _ in _placed_terms(chunk, self._language)])
+        terms = tuple([term for term, _, _ in _placed_terms(chunk, self._language)])
         if len(self) >= _REMEMBERED_CHUNKS:
             self.clear()
         self[chunk] = terms

@@ -22,7 +22,7 @@ _PARAMETER = re.compile(r":(\w+)")
 _json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
 _VALUES = re.compile(r"\bVALUES (\(.+?\))", re.DOTALL)
 _BETWEEN = re.compile(r",\s+")
-_ROWS_AT_ONCE = (2_000, 8)
+_ROWS_AT_ONCE = (2_000, 250, 32, 8)
 _LONGEST = 16_000
 """Statements that are longer are not kept prepared by apsw."""
 _PLAIN = frozenset({str, int, float, bytes, type(None)})

@@ -17,6 +17,10 @@ if TYPE_CHECKING:  # a process that only writes a little needs no numpy
 
 NEWER = 100
 """So many rows that no segment has are worth a new one."""
+MANY, QUIET, MOST_WAITING = 200, 0.2, 20_000
+"""While somebody writes so many rows at once, segments wait: until it has been quiet for so many seconds, or
+so many rows are in none. Both would have to share one interpreter, and a few large segments cost less."""
+_LOOK = 0.02
 READERS_WAIT = 2.0
 """After so many seconds a process that only reads sets about what others left undone."""
 PATIENCE = 30.0
@@ -35,7 +39,8 @@ class Background:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._for_writer = False
-        self._not_before = 0.0
+        self._unindexed = 0
+        self._quiet_at = self._not_before = 0.0
         mind_forks(self)
 
     def before_fork(self) -> None:
@@ -53,6 +58,9 @@ class Background:
 
     def notice(self, unindexed: int, *, wrote: bool) -> None:
         """That so many rows are in no segment; returns at once."""
+        if wrote and unindexed - self._unindexed >= MANY:
+            self._quiet_at = time.monotonic() + QUIET
+        self._unindexed = unindexed
         if unindexed < NEWER or self._connections.path is None or self._connections.read_only:
             return
         if time.monotonic() < self._not_before:
@@ -79,6 +87,7 @@ class Background:
         """Let a writer's segments be finished; for a reader nobody waits."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
+            self._quiet_at = 0.0
             if not self._for_writer:
                 self._stop.set()
             thread.join(PATIENCE if self._for_writer else None)
@@ -86,7 +95,10 @@ class Background:
 
     def _run(self, pause: float) -> None:
         try:
-            if not self._stop.wait(pause):
+            is_stopped = self._stop.wait(pause)
+            while time.monotonic() < self._quiet_at and self._unindexed < MOST_WAITING and not is_stopped:
+                is_stopped = self._stop.wait(_LOOK)
+            if not is_stopped:
                 self._build(NEWER)
         except (RecollectError, OSError, ValueError, IndexError, MemoryError) as error:
             self._not_before = time.monotonic() + REST

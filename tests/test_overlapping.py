@@ -1,0 +1,76 @@
+"""The next thing is prepared while the last one is worked on; what has begun is waited for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from recollect.overlapping import overlapped
+
+
+def test_results_come_in_order() -> None:
+    assert list(overlapped(str, range(5))) == ["0", "1", "2", "3", "4"]
+    assert list(overlapped(str, [])) == []
+
+
+def test_the_next_is_prepared_while_the_last_is_worked_on() -> None:
+    prepared = threading.Event()
+
+    def items() -> Iterator[str]:
+        yield "first"
+        prepared.set()
+        yield "second"
+
+    def work(item: str) -> bool:
+        return prepared.wait(10)
+
+    assert list(overlapped(work, items())) == [True, True]
+
+
+def test_what_has_begun_is_done_when_the_next_can_t_be_prepared() -> None:
+    done: list[int] = []
+
+    def items() -> Iterator[int]:
+        yield 1
+        raise LookupError("no second")
+
+    with pytest.raises(LookupError, match="no second"):
+        list(overlapped(done.append, items()))
+    assert done == [1]
+
+
+def test_a_fault_of_the_work_is_raised_and_nothing_more_begun() -> None:
+    begun: list[int] = []
+
+    def work(item: int) -> None:
+        begun.append(item)
+        if item == 1:
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        list(overlapped(work, range(5)))
+    assert begun == [0, 1]
+
+
+def test_whoever_stops_listening_waits_for_what_has_begun() -> None:
+    go_on = threading.Event()
+    done: list[int] = []
+
+    def work(item: int) -> None:
+        go_on.wait(0.05)
+        done.append(item)
+
+    results = overlapped(work, iter(range(5)))
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert done == [0, 1]
+
+
+def test_where_no_thread_can_be_had_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert list(overlapped(str, range(3))) == ["0", "1", "2"]
