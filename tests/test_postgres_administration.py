@@ -112,6 +112,26 @@ class Compass:
         return np.array([vector / np.linalg.norm(vector) for vector in made], np.float32)
 
 
+def test_the_server_learns_at_once_that_a_store_has_grown(
+    memories: Memories, connection: psycopg.Connection, address: Address
+) -> None:
+    """Or it would go on, for a minute or so, by plans that it made for an empty store."""
+
+    def known() -> float:
+        found = connection.execute(
+            "SELECT c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = %s AND c.relname = 'memory'",
+            [address.schema],
+        ).fetchone()
+        return float(found[0]) if found else -1.0
+
+    connection.execute(f'ANALYZE "{address.schema}".memory'.encode())
+    memories.remember("The first one.")
+    assert known() <= 1
+    memories.remember_many(f"Number {number}" for number in range(200))
+    assert known() >= 200
+
+
 def fill(memories: Memories, count: int) -> None:
     drawn = np.random.default_rng(1).standard_normal((count, 8))
     memories.remember_many(

@@ -121,6 +121,18 @@ class PostgresStatements(Statements):
             _copies[self.connection] = known = bool(row and row[0])
         return known
 
+    def look_again(self, memories: int) -> None:
+        """Have the server look at its tables, if it knows of far fewer memories than these.
+
+        Until then it goes by plans that it made, and keeps, for tables that were nearly empty: checking a
+        foreign key reads a whole namespace. By itself it looks about once a minute.
+        """
+        tables = [f"{quoted(self._schema)}.{table}" for table in ("memory", "vector", "near_key")]
+        query = "SELECT reltuples FROM pg_class WHERE oid = %s::regclass"
+        known = self.connection.execute(query, tables[:1]).fetchone()
+        if known and 4 * known[0] <= memories:
+            self.connection.execute(f"ANALYZE (SKIP_LOCKED) {', '.join(tables)}".encode())
+
     def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         with self.connection.cursor(name=query, binary=True) as cursor:
             cursor.itersize = AT_ONCE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from recollect.errors import StoreError
+from recollect.errors import RecollectError, StoreError
 from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
@@ -17,7 +17,7 @@ from recollect.store.postgres.address import Address
 from recollect.store.postgres.connections import Connections, is_read_only
 from recollect.store.postgres.failures import translated
 from recollect.store.postgres.indexes import SETTINGS, Indexed
-from recollect.store.postgres.statements import Asked
+from recollect.store.postgres.statements import Asked, PostgresStatements
 from recollect.store.postgres.writing import PostgresWriter, entry
 from recollect.store.sql import SqlStore
 from recollect.store.statements import Row, Statements
@@ -62,13 +62,17 @@ class PostgresStore(SqlStore):
         return self._connections.read(action)
 
     def _write(self, namespace: str, now: datetime, action: Callable[[Writer], Result]) -> Result:
-        def attempt(statements: Statements) -> Result:
+        def attempt(statements: PostgresStatements) -> tuple[Result, int | None]:
             writer = PostgresWriter(statements, namespace, now)
             result = action(writer)
             writer.finish()
-            return result
+            return result, writer.memories_if_outgrown
 
-        return self._connections.write(attempt)
+        result, memories = self._connections.write(attempt)
+        if memories is not None:
+            with suppress(RecollectError):  # what was written is written
+                self._connections.read(lambda statements: statements.look_again(memories))
+        return result
 
     def _together(self, asked: Sequence[Asked], settings: Sequence[str] = ()) -> list[list[Row]]:
         """The rows of several statements, in one round trip."""

@@ -16,6 +16,10 @@ from recollect.store.writing import OWN_COLUMNS, Writer
 _values_but_terms = attrgetter(*(name for name in OWN_COLUMNS if name != "terms"))
 
 
+FEW = 64
+"""For fewer memories any plan will do."""
+
+
 class PostgresWriter(Writer):
     """Holds the row of its namespace until the transaction ends, so that nobody else writes there meanwhile.
 
@@ -40,6 +44,12 @@ class PostgresWriter(Writer):
         if self._last != self._claimed or self._entries or self._words:
             counts: dict[str, Any] = {str(kind): last for kind, last in self._last.items()}
             self.run("settle", entries=self._entries, words=self._words, **counts)
+
+    @property
+    def memories_if_outgrown(self) -> int | None:
+        """How many memories its namespace has had, if they have become many more with this transaction."""
+        before, after = self._claimed["memory"], self._last["memory"]
+        return after if after >= FEW and _magnitude(after) > _magnitude(before) else None
 
     def _last_numbers(self) -> dict[Numbered, int]:
         return self._last
@@ -66,6 +76,15 @@ class PostgresWriter(Writer):
         self._entries -= entries
         self._words -= words
         return int(entries)
+
+
+def _magnitude(number: int) -> int:
+    """How often it has grown fourfold.
+
+    >>> [_magnitude(number) for number in (0, 3, 4, 15, 16, 64)]
+    [0, 1, 1, 2, 2, 3]
+    """
+    return number.bit_length() // 2
 
 
 def entry(terms: str) -> dict[str, Any]:
