@@ -72,6 +72,12 @@ def test_every_adapter_says_what_it_needs_without_being_installed() -> None:
         assert name == "recollect" or all("==" in need for need in needed)
 
 
+def test_a_setting_that_a_peer_does_not_have_is_refused() -> None:
+    assert peer_class("qdrant_edge:ef=512") is peer_class("qdrant_edge")
+    with pytest.raises(SystemExit, match="no setting ef here, but none"):
+        peer_class("chroma:ef=512")
+
+
 def test_recollect_is_asked_like_any_peer(tmp_path: Path) -> None:
     data = make(Wanted(None, 300, 5, "words"), tmp_path / "data", untold)
     driver = Driver("recollect", tmp_path / "store", data)

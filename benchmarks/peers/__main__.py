@@ -24,7 +24,11 @@ def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     add = parser.add_argument
-    add("--peers", default=",".join(ALL), help="which, separated by commas")
+    add(
+        "--peers",
+        default=",".join(ALL),
+        help="which, separated by commas; ADAPTER:SETTING=NUMBER asks one in another way",
+    )
     add(
         "--texts",
         type=Path,

@@ -65,6 +65,16 @@ def plain_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def wanted(name: str) -> tuple[str, dict[str, int]]:
+    """A peer's adapter, and the settings that it is to be asked with.
+
+    >>> wanted("lancedb:nprobes=100:refine=10"), wanted("chroma")
+    (('lancedb', {'nprobes': 100, 'refine': 10}), ('chroma', {}))
+    """
+    adapter, *given = name.split(":")
+    return adapter, {setting: int(value) for setting, _, value in (each.partition("=") for each in given)}
+
+
 class Peer(ABC):
     """One store in a folder: new when the folder is empty, opened again when it is not.
 
@@ -82,6 +92,10 @@ class Peer(ABC):
     scope_is: ClassVar[str] = "a filter in both legs"
     words_are: ClassVar[str] = "plain lowercase words: its own are not told"
     idf: ClassVar[Literal["lucene", "fts5"]] = "lucene"
+
+    known_settings: ClassVar[Sequence[str]] = ()
+    """What can be said of how it is asked, in place of its defaults."""
+    settings: Mapping[str, int] = {}
 
     @abstractmethod
     def __init__(self, folder: Path, dimensions: int) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TextIO
 
-from benchmarks.peers.base import AT_ONCE, Peer, Row, part_of
+from benchmarks.peers.base import AT_ONCE, Peer, Row, part_of, wanted
 from benchmarks.peers.data import Data
 
 _QUIET, _LOOK, _PATIENCE = 0.04, 0.5, 300.0
@@ -27,7 +27,10 @@ _QUIET, _LOOK, _PATIENCE = 0.04, 0.5, 300.0
 
 def peer_class(name: str) -> type[Peer]:
     """What an adapter defines."""
-    adapter: type[Peer] = import_module(f"benchmarks.peers.adapters.{name}").ADAPTER
+    adapter: type[Peer] = import_module(f"benchmarks.peers.adapters.{wanted(name)[0]}").ADAPTER
+    if unknown := wanted(name)[1].keys() - set(adapter.known_settings):
+        known = ", ".join(adapter.known_settings) or "none"
+        raise SystemExit(f"{name}: it has no setting {', '.join(sorted(unknown))} here, but {known}.")
     return adapter
 
 
@@ -36,6 +39,7 @@ class Driver:
 
     def __init__(self, adapter: str, store: Path, data: Data) -> None:
         self._class, self._store, self._data = peer_class(adapter), store, data
+        self._settings = wanted(adapter)[1]
         self._questions = data.questions()
         self._peer: Peer | None = None
 
@@ -45,6 +49,7 @@ class Driver:
         if self._peer is None:
             self._store.mkdir(parents=True, exist_ok=True)
             self._peer = self._class(self._store, self._data.dimensions)
+            self._peer.settings = self._settings
         return self._peer
 
     def open(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.base import MODES, Mode, Peer, part_of
+from benchmarks.peers.base import MODES, Mode, Peer, part_of, wanted
 from benchmarks.peers.data import Data
 from benchmarks.peers.driver import peer_class
 from benchmarks.peers.environments import NotInstalled, prepared, requirements, variables
@@ -124,7 +124,8 @@ class Run:
     # where things are
 
     def _store(self, subject: Subject) -> Path:
-        return self.plan.work / "stores" / self.plan.key / subject.name
+        """One that is only asked in another way has the same."""
+        return self.plan.work / "stores" / self.plan.key / wanted(subject.name)[0]
 
     def _running(self, subject: Subject) -> Path:
         return self.plan.work / "running" / f"{self.plan.key}-{os.getpid()}" / subject.name
@@ -147,7 +148,7 @@ class Run:
         for name in self.plan.peers:
             adapter = peer_class(name)
             try:
-                python = prepared(name, adapter, self.plan.work / "environments")
+                python = prepared(wanted(name)[0], adapter, self.plan.work / "environments")
             except NotInstalled as failure:
                 self.not_there[name] = f"not installed: {failure}"
                 self.tell(f"{name} is left out: {failure}")
@@ -164,7 +165,8 @@ class Run:
         store = self._store(subject)
         note = store.with_suffix(".json")
         needed = list(requirements(subject.adapter))
-        if self.plan.reuse and subject.name not in self.plan.rebuild and note.exists():
+        may_reuse = self.plan.reuse and subject.name not in self.plan.rebuild
+        if (may_reuse or self._was_built(subject)) and note.exists():
             subject.built = json.loads(note.read_text("utf-8"))
             if subject.built["requirements"] == needed:
                 self.tell(f"{subject.name}: as it was built before")
@@ -185,6 +187,11 @@ class Run:
         subject.built = {"requirements": needed, "version": version, "bytes": size_of(store), **built}
         note.write_text(json.dumps(subject.built), "utf-8")
         self.tell(f"{subject.name}: built in {built['seconds']:.1f} s")
+
+    def _was_built(self, subject: Subject) -> bool:
+        """Whether another one, which is asked in another way, has built the same store in this run."""
+        stores = [self._store(each) for each in self.subjects if each.built]
+        return self._store(subject) in stores
 
     def _cold(self) -> None:
         for subject in self._each():

@@ -23,6 +23,7 @@ class LanceDB(Peer):
     """Defaults for the words; the nearest vectors are scored again, as its documentation advises."""
 
     requirements = ("lancedb==0.40.0", "pyarrow==26.0.1", "numpy==2.4.6", "PyStemmer==3.1.0")
+    known_settings = ("nprobes", "refine")
     environment = MappingProxyType({"LANCE_LOG": "error"})
     hybrid_is = "its FTS + IVF_RQ (refined), its RRF"
     durable = "not fsynced; not indexed until optimize(), found all the same"
@@ -80,14 +81,19 @@ class LanceDB(Peer):
         if mode == "keyword":
             search = self._table.search(question.text, query_type="fts")
         elif mode == "vector":
-            search = self._table.search(question.vector).distance_type("cosine").refine_factor(_REFINED)
+            search = self._precise(self._table.search(question.vector))
         else:
             search = self._table.search(query_type="hybrid").vector(question.vector).text(question.text)
-            search = search.distance_type("cosine").refine_factor(_REFINED).rerank(self._reranker)
+            search = self._precise(search).rerank(self._reranker)
         if part is not None:
             search = search.where(f"part = '{part}'", prefilter=True)
         found = search.limit(HITS).select(_COLUMNS).to_arrow()
         return list(zip(found["number"].to_pylist(), found["text"].to_pylist(), strict=True))
+
+    def _precise(self, search: Any) -> Any:
+        """How many lists of vectors it looks into, and how many of the nearest it compares exactly."""
+        search = search.distance_type("cosine").refine_factor(self.settings.get("refine", _REFINED))
+        return search.nprobes(self.settings["nprobes"]) if "nprobes" in self.settings else search
 
     def words(self, text: str) -> Sequence[str]:
         """Letters and digits, folded and stemmed, without stop words."""

@@ -21,6 +21,7 @@ class QdrantEdge(Peer):
     hybrid_is = "sparse BM25 + HNSW, its RRF, 50 of each"
     durable = "flush() included; it is not optimised after each"
     words_are = "its embedder's token ids"
+    known_settings = ("ef",)
 
     def __init__(self, folder: Path, dimensions: int) -> None:
         import qdrant_edge
@@ -77,10 +78,13 @@ class QdrantEdge(Peer):
             legs.append(q.Query.Nearest(self._bm25.embed_query(question.text), using="words"))
         if mode != "keyword":
             legs.append(q.Query.Nearest(question.vector.tolist(), using="dense"))
+        how = q.SearchParams(hnsw_ef=self.settings.get("ef"))
         if len(legs) == 1:
-            request = q.QueryRequest(limit=HITS, query=legs[0], filter=within, with_payload=["text"])
+            request = q.QueryRequest(
+                limit=HITS, query=legs[0], filter=within, params=how, with_payload=["text"]
+            )
         else:
-            prefetches = [q.Prefetch(limit=_DEPTH, query=leg, filter=within) for leg in legs]
+            prefetches = [q.Prefetch(limit=_DEPTH, query=leg, filter=within, params=how) for leg in legs]
             request = q.QueryRequest(
                 limit=HITS, query=q.Fusion.Rrf(k=60), prefetches=prefetches, with_payload=["text"]
             )
