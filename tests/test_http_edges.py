@@ -16,7 +16,7 @@ import pytest
 import recollect
 from recollect import Memories
 from recollect.asynchronous import BATCH
-from recollect.doors.http import inputs
+from recollect.doors.http import app, inputs
 from recollect.doors.http.app import Limits
 from recollect.doors.http.tokens import made
 
@@ -138,6 +138,40 @@ def test_who_waits_when_the_server_stops_is_told(tmp_path: Path) -> None:
         asyncio.run(use(Api(memories)))
         assert told[0]["status"] == 503
         assert b"being stopped" in told[1]["body"]
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.4"])
+def test_an_export_that_nobody_reads_on_lets_go_of_the_store(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    let_go = threading.Event()
+
+    def records(self: Memories, **given: object) -> Iterator[dict[str, Any]]:
+        try:
+            yield from ({"type": "memory", "id": str(number)} for number in range(BATCH * 3))
+        finally:
+            let_go.set()
+
+    async def use(api: Api) -> None:
+        bodies = iter([{"type": "http.request", "body": b""}])
+
+        async def receive() -> Any:
+            return next(bodies, None) or await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        scope = {"type": "http", "method": "GET", "raw_path": b"/v1/export", "query_string": b""}
+        sent = httpx.Request("GET", "http://localhost/v1/export", headers=api.headers)
+        headers = [(name.lower(), value) for name, value in sent.headers.raw]
+        about = {"asgi": {"version": "3.0", "spec_version": version}, "headers": headers}
+        await api.app({**scope, **about}, receive, send)
+
+    monkeypatch.setattr(app, "_UNREAD", 0.01)
+    monkeypatch.setattr(Memories, "export_records", records)
+    asyncio.run(use(Api(memories)))
+    assert let_go.is_set()
 
 
 class TestHowItAnswers:

@@ -36,6 +36,8 @@ from recollect.errors import RecollectError
 from recollect.memories import Memories
 
 _log = logging.getLogger("recollect.http")
+_UNREAD = 60
+"""Seconds that a part of an answer in lines may wait for somebody to read what was sent before."""
 _READ_ON = 4
 """Up to so many times the limit a body is read, to be refused in words."""
 
@@ -122,9 +124,7 @@ class _Server:
         if operation.lines:
             return await self._lines(prepared, request.method)
         if operation.progress and asking.LINES in request.headers.get("accept", ""):
-            return StreamingResponse(
-                _with_progress(await run_in_threadpool(prepared)), media_type=asking.LINES
-            )
+            return _Lines(_with_progress(await run_in_threadpool(prepared)))
         return await run_in_threadpool(self._answer, prepared, operation, given)
 
     def _prepared(
@@ -158,7 +158,7 @@ class _Server:
         """Records as they come; the first ones are fetched before it is said that all is well."""
         run = await run_in_threadpool(prepared)
         if method == "HEAD":
-            return StreamingResponse(iter(()), media_type=asking.LINES)
+            return _Lines(iter(()))
         records = Batches(await run_in_threadpool(run))
         first = await records.next()
 
@@ -170,7 +170,7 @@ class _Server:
             finally:
                 await records.close()
 
-        return StreamingResponse(lines(), media_type=asking.LINES)
+        return _Lines(lines())
 
     async def _content(self, request: Request) -> bytes:
         """The body, unless it is too large. A little more is read then: who still sends hears no answer."""
@@ -188,6 +188,26 @@ class _Server:
         if size > most:
             raise refusal
         return bytes(content)
+
+
+class _Lines(StreamingResponse):
+    """JSON lines, as they come; whoever stops reading them must not keep the store from cleaning up."""
+
+    media_type = asking.LINES
+
+    async def stream_response(self, send: Send) -> None:
+        async def in_time(message: Message) -> None:
+            async with asyncio.timeout(_UNREAD):
+                await send(message)
+
+        try:
+            await super().stream_response(in_time)
+        except TimeoutError:
+            _log.warning("An answer was broken off: nobody read on for %d seconds.", _UNREAD)
+        finally:
+            close = getattr(self.body_iterator, "aclose", None)
+            if close is not None:
+                await close()
 
 
 def _within(path: str, namespace: str | None) -> str:
