@@ -12,15 +12,18 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 import recollect
 from recollect import Memories
 from recollect.asynchronous import BATCH
 from recollect.doors.http import app, inputs
 from recollect.doors.http.app import Limits
+from recollect.doors.http.guarding import Guard
+from recollect.doors.http.tickets import GOOD_FOR, Ticket
 from recollect.doors.http.tokens import made
 
-from .http_clients import Api
+from .http_clients import OWNER, Api
 
 Open = Callable[..., Memories]
 
@@ -172,6 +175,42 @@ def test_an_export_that_nobody_reads_on_lets_go_of_the_store(
     monkeypatch.setattr(Memories, "export_records", records)
     asyncio.run(use(Api(memories)))
     assert let_go.is_set()
+
+
+class TestATicket:
+    def test_gives_the_token_once(self, memories: Memories) -> None:
+        ticket = Ticket(str(OWNER.text))
+        client = page_client(memories, ticket)
+        for wrong in ({}, {"Authorization": "Ticket x"}, {"Authorization": f"Bearer {ticket.text}"}):
+            assert client.post("/ticket", headers=wrong).status_code == 401
+        shown = {"Authorization": f"Ticket {ticket.text}"}
+        assert client.post("/ticket", headers={**shown, "Origin": "https://elsewhere"}).status_code == 403
+        given = client.post("/ticket", headers=shown)
+        assert (given.status_code, given.json()) == (200, {"token": OWNER.text})
+        assert given.headers["cache-control"] == "no-store"
+        again = client.post("/ticket", headers=shown)
+        assert (again.status_code, again.headers["content-type"]) == (401, "application/problem+json")
+        assert "used already" in again.json()["detail"]
+
+    def test_is_not_good_for_long(self, memories: Memories) -> None:
+        moments = iter([0.0, GOOD_FOR + 1])
+        ticket = Ticket("token", lambda: next(moments))
+        shown = {"Authorization": f"Ticket {ticket.text}"}
+        assert page_client(memories, ticket).post("/ticket", headers=shown).status_code == 401
+
+    def test_opens_nothing_else(self, memories: Memories) -> None:
+        ticket = Ticket("token")
+        for kind in ("Ticket", "Bearer"):
+            headers = {"Authorization": f"{kind} {ticket.text}"}
+            assert page_client(memories, ticket).get("/v1/stats", headers=headers).status_code == 401
+
+    def test_without_one_there_is_nothing_to_change(self, api: Api) -> None:
+        assert api.client.post("/ticket").status_code == 404
+
+
+def page_client(memories: Memories, ticket: Ticket) -> TestClient:
+    served = app.application(memories, Guard(lambda: (OWNER,)), ticket=ticket)
+    return TestClient(served, base_url="http://localhost:7077")
 
 
 class TestHowItAnswers:

@@ -30,6 +30,7 @@ from recollect.doors.http.guarding import Guard, check_allowed, without_traces
 from recollect.doors.http.metrics import CONTENT_TYPE, Metrics
 from recollect.doors.http.operations import Operation
 from recollect.doors.http.problems import Problem
+from recollect.doors.http.tickets import Ticket
 from recollect.doors.http.tokens import Token
 from recollect.doors.plain import plain
 from recollect.errors import RecollectError
@@ -51,9 +52,14 @@ class Limits:
 
 
 def application(
-    memories: Memories, guard: Guard, limits: Limits | None = None, *, with_page: bool = True
+    memories: Memories,
+    guard: Guard,
+    limits: Limits | None = None,
+    *,
+    with_page: bool = True,
+    ticket: Ticket | None = None,
 ) -> ASGIApp:
-    """The whole server over the memories; closing them is left to the caller."""
+    """The whole server over the memories; closing them is left to the caller. A ticket is for its page."""
     server = _Server(memories, guard, limits or Limits())
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in sorted(openapi.OPERATIONS, key=lambda each: "{" in each.path):
@@ -66,7 +72,7 @@ def application(
         Route("/health", server.health),
         Route("/metrics", server.metrics_text),
         Route("/openapi.json", server.description),
-        *(page.routes() if with_page else ()),
+        *(page.routes(ticket) if with_page else ()),
     ]
     allowed = sorted(guard.origins)
     cors = Middleware(
