@@ -280,9 +280,10 @@ def _given(draft: Draft, writer: Writer | None) -> Vector | None:
         raise InvalidInput("A vector was given, but there is no embedder that it could belong to: set one.")
     import numpy as np
 
-    vector = np.asarray(draft.vector, np.float32)
     wanted = writer.generation.dimensions
-    length = np.sqrt(vector.dot(vector)) if vector.shape == (wanted,) else np.float32(np.nan)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        vector = np.asarray(draft.vector, np.float32)
+        length = np.sqrt(vector.dot(vector)) if vector.shape == (wanted,) else np.float32(np.nan)
     if not math.isfinite(length):
         raise InvalidInput(
             f"The vector must have {wanted} finite numbers, as {writer.generation.model} gives."
