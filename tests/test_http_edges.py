@@ -12,15 +12,18 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 import recollect
 from recollect import Memories
 from recollect.asynchronous import BATCH
-from recollect.doors.http import inputs
+from recollect.doors.http import app, inputs
 from recollect.doors.http.app import Limits
+from recollect.doors.http.guarding import Guard
+from recollect.doors.http.tickets import GOOD_FOR, Ticket
 from recollect.doors.http.tokens import made
 
-from .http_clients import Api
+from .http_clients import OWNER, Api
 
 Open = Callable[..., Memories]
 
@@ -138,6 +141,76 @@ def test_who_waits_when_the_server_stops_is_told(tmp_path: Path) -> None:
         asyncio.run(use(Api(memories)))
         assert told[0]["status"] == 503
         assert b"being stopped" in told[1]["body"]
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.4"])
+def test_an_export_that_nobody_reads_on_lets_go_of_the_store(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    let_go = threading.Event()
+
+    def records(self: Memories, **given: object) -> Iterator[dict[str, Any]]:
+        try:
+            yield from ({"type": "memory", "id": str(number)} for number in range(BATCH * 3))
+        finally:
+            let_go.set()
+
+    async def use(api: Api) -> None:
+        bodies = iter([{"type": "http.request", "body": b""}])
+
+        async def receive() -> Any:
+            return next(bodies, None) or await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        scope = {"type": "http", "method": "GET", "raw_path": b"/v1/export", "query_string": b""}
+        sent = httpx.Request("GET", "http://localhost/v1/export", headers=api.headers)
+        headers = [(name.lower(), value) for name, value in sent.headers.raw]
+        about = {"asgi": {"version": "3.0", "spec_version": version}, "headers": headers}
+        await api.app({**scope, **about}, receive, send)
+
+    monkeypatch.setattr(app, "_UNREAD", 0.01)
+    monkeypatch.setattr(Memories, "export_records", records)
+    asyncio.run(use(Api(memories)))
+    assert let_go.is_set()
+
+
+class TestATicket:
+    def test_gives_the_token_once(self, memories: Memories) -> None:
+        ticket = Ticket(str(OWNER.text))
+        client = page_client(memories, ticket)
+        for wrong in ({}, {"Authorization": "Ticket x"}, {"Authorization": f"Bearer {ticket.text}"}):
+            assert client.post("/ticket", headers=wrong).status_code == 401
+        shown = {"Authorization": f"Ticket {ticket.text}"}
+        assert client.post("/ticket", headers={**shown, "Origin": "https://elsewhere"}).status_code == 403
+        given = client.post("/ticket", headers=shown)
+        assert (given.status_code, given.json()) == (200, {"token": OWNER.text})
+        assert given.headers["cache-control"] == "no-store"
+        again = client.post("/ticket", headers=shown)
+        assert (again.status_code, again.headers["content-type"]) == (401, "application/problem+json")
+        assert "used already" in again.json()["detail"]
+
+    def test_is_not_good_for_long(self, memories: Memories) -> None:
+        moments = iter([0.0, GOOD_FOR + 1])
+        ticket = Ticket("token", lambda: next(moments))
+        shown = {"Authorization": f"Ticket {ticket.text}"}
+        assert page_client(memories, ticket).post("/ticket", headers=shown).status_code == 401
+
+    def test_opens_nothing_else(self, memories: Memories) -> None:
+        ticket = Ticket("token")
+        for kind in ("Ticket", "Bearer"):
+            headers = {"Authorization": f"{kind} {ticket.text}"}
+            assert page_client(memories, ticket).get("/v1/stats", headers=headers).status_code == 401
+
+    def test_without_one_there_is_nothing_to_change(self, api: Api) -> None:
+        assert api.client.post("/ticket").status_code == 404
+
+
+def page_client(memories: Memories, ticket: Ticket) -> TestClient:
+    served = app.application(memories, Guard(lambda: (OWNER,)), ticket=ticket)
+    return TestClient(served, base_url="http://localhost:7077")
 
 
 class TestHowItAnswers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -48,8 +49,8 @@ class Served:
         self.token = self._line().split()[-1]
 
     def _line(self) -> str:
-        assert self.process.stderr
-        line = self.process.stderr.readline().decode()
+        assert self.process.stdout
+        line = self.process.stdout.readline().decode()
         assert line, "the server ended"
         return line
 
@@ -70,6 +71,20 @@ class Served:
         given = {"Authorization": f"Bearer {self.token if token is None else token}", **ACCEPT, **headers}
         sent = {name.encode(): value.encode() for name, value in given.items()}
         return httpx2.post(self.url, json=body, headers=sent, timeout=60)
+
+
+def test_a_program_that_starts_it_is_told_in_json(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "recollect.doors.cli", "mcp", "--http", "--port", "0", "--jsonl"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **settings(tmp_path)}
+    ) as server:
+        assert server.stdout
+        told = json.loads(server.stdout.readline())
+        headers = {"Authorization": f"Bearer {told['token']}", **ACCEPT}
+        answered = httpx2.post(told["url"], json=HELLO, headers=headers, timeout=60)
+        server.send_signal(signal.SIGINT)
+    assert answered.status_code == 200
+    assert told["namespace"] == "proj1"
 
 
 @contextmanager

@@ -141,6 +141,21 @@ class TestWhenItIsDown:
         assert again.recall("port 9090")[0].match == "both"
 
     @pytest.mark.parametrize("name", [NOMIC, "ollama:unlisted-model"])
+    def test_the_first_write_without_a_vector_says_why(
+        self,
+        open_memories: OpenMemories,
+        provider: Provider,
+        name: str,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        memories = open_memories(embedder=name)
+        provider.stop()
+        for fact in FACTS:
+            memories.remember(fact)
+        (told,) = (each.getMessage() for each in caplog.records if each.name == "recollect")
+        assert told.startswith("No vectors for now: ollama at http://")
+
+    @pytest.mark.parametrize("name", [NOMIC, "ollama:unlisted-model"])
     def test_the_next_write_that_works_catches_up(
         self, open_memories: OpenMemories, provider: Provider, name: str
     ) -> None:

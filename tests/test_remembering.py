@@ -162,8 +162,9 @@ class TestMany:
         memories.remember_many([Draft("north", vector=[2, 0, 0, 0]), Draft("east", vector=[0, 1, 0, 0])])
         vectors = [record for record in memories.export_records(vectors=True) if record["type"] == "vector"]
         assert len(vectors) == 2
-        with pytest.raises(InvalidInput, match="4 finite numbers"):
-            memories.remember("west", vector=[1.0, 2.0])
+        for refused in ([1.0, 2.0], [1e300, 0, 0, 0], [3e38, 3e38, 0, 0]):
+            with pytest.raises(InvalidInput, match="4 finite numbers"):
+                memories.remember("west", vector=refused)
 
 
 class TestSessions:

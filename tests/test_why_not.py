@@ -53,7 +53,9 @@ def test_a_filter_that_keeps_it_out_is_named(memories: Memories, walrus: str, ca
 def test_what_was_superseded_deleted_or_has_expired_says_so(memories: Memories, walrus: str) -> None:
     new = memories.remember("The walrus prefers clams now").id
     memories.supersede(walrus, new)
-    assert memories.why_not("walrus", walrus).reasons[0].startswith(f"it was superseded by {new}")
+    assert memories.why_not("walrus", walrus).reasons == (
+        f"it was superseded by {new}, and what was superseded was not asked for",
+    )
     assert memories.why_not("walrus", walrus, include_superseded=True).returned
     memories.delete(new)
     assert "it was deleted on 2026-03-18" in memories.why_not("walrus", new).reasons[0]
@@ -80,6 +82,36 @@ def test_what_no_leg_finds_says_so(open_memories: OpenMemories) -> None:
     id = memories.remember("Quite another matter").id
     memories.remember("The walrus likes herring")
     assert memories.why_not("walrus", id).reasons[0] == "it has none of the words of the question"
+
+
+def test_a_leg_that_was_not_asked_is_no_reason(open_memories: OpenMemories) -> None:
+    memories = open_memories()
+    id = memories.remember("Quite another matter").id
+    memories.remember("The walrus likes herring")
+    assert memories.why_not("walrus", id, mode="keyword").reasons == (
+        "it has none of the words of the question",
+        "only words were searched",
+    )
+    assert memories.why_not("matter", id, mode="semantic", threshold=0.999).reasons == (
+        "only meaning was searched",
+        "it is not near enough in meaning, or has no vector yet",
+    )
+
+
+def test_what_was_held_back_for_want_of_confidence_says_so(memories: Memories) -> None:
+    id = memories.remember("Quite another matter").id
+    answer = memories.why_not("what does the walrus eat?", id, min_confidence="strong")
+    assert not answer.returned
+    assert answer.rank == 1
+    assert answer.reasons[0] == "nothing was returned: the confidence is none, and more was asked for"
+
+
+def test_one_is_one(memories: Memories) -> None:
+    for text in ("The walrus likes herring", "A report on boats, and on a walrus"):
+        memories.remember(text, id=text[:3].strip())
+    (missed,) = {"The", "A r"} - {memories.recall("walrus herring", limit=1)[0].memory.id}
+    answer = memories.why_not("walrus herring", missed, limit=1)
+    assert answer.reasons[0].endswith("and only the first one was returned")
 
 
 def test_it_marks_nothing_and_knows_its_namespace(memories: Memories, walrus: str) -> None:

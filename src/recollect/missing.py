@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from recollect.query.terms import parse_query, terms_of
-from recollect.types import Hit, Memory, Scope, WhyNot
+from recollect.types import Hit, Memory, Recall, Scope, WhyNot
 
 DEEPEST = 1000
 """How far down the ranking a memory is looked for."""
@@ -37,9 +37,9 @@ def _validity(memory: Memory, scope: Scope) -> Iterator[str]:
         return
     is_over = memory.valid_until is not None and memory.valid_until <= at
     if memory.superseded_by is not None and (scope.as_of is None or is_over):
-        yield f"it was superseded by {memory.superseded_by}: include_superseded=True shows it"
+        yield f"it was superseded by {memory.superseded_by}, and what was superseded was not asked for"
     elif is_over and memory.valid_until is not None:
-        yield f"it held until {memory.valid_until:%Y-%m-%d}: include_superseded=True shows it"
+        yield f"it held until {memory.valid_until:%Y-%m-%d}, and what was superseded was not asked for"
     if memory.valid_from is not None and memory.valid_from > at:
         yield f"it holds from {memory.valid_from:%Y-%m-%d} on"
 
@@ -64,10 +64,11 @@ def _labels(memory: Memory, scope: Scope) -> Iterator[str]:
         yield f"its salience is {memory.salience:.2f}, below {scope.min_salience:.2f}"
 
 
-def why_not(
-    memory: Memory, scope: Scope, query: str, returned: Sequence[Hit], deeper: Sequence[Hit]
-) -> WhyNot:
-    """What became of a memory in a recall: `returned` is what it gave, `deeper` the ranking further down."""
+def why_not(memory: Memory, scope: Scope, query: str, returned: Recall, deeper: Recall) -> WhyNot:
+    """What became of a memory in a recall.
+
+    `returned` is what it gave; `deeper` is the ranking further down, however unlikely an answer is there.
+    """
     for hits, was_returned in ((returned, True), (deeper, False)):
         for rank, hit in enumerate(hits, 1):
             if (hit.memory.namespace, hit.memory.id) == (memory.namespace, memory.id):
@@ -77,27 +78,39 @@ def why_not(
     return WhyNot(memory, False, None, reasons or tuple(_unfound(memory, query, deeper)))
 
 
-def _shortfall(hit: Hit, rank: int, returned: Sequence[Hit]) -> Iterator[str]:
-    """Why it ranks below the last one that was returned."""
-    last = returned[-1] if returned else None
-    beyond = f", and only the first {len(returned)} were returned" if returned else ""
-    yield f"it ranks {rank} with a score of {hit.score:.3f}{beyond}"
-    if last is not None:
-        yield f"the last one that was returned has {last.score:.3f}"
-    if hit.why.keyword is None:
+def _shortfall(hit: Hit, rank: int, returned: Recall) -> Iterator[str]:
+    """Why it ranks below the last one that was returned, or why nothing was."""
+    if not returned:
+        yield f"nothing was returned: the confidence is {returned.confidence}, and more was asked for"
+    yield f"it ranks {rank} with a score of {hit.score:.3f}{_beyond(returned)}"
+    if returned:
+        yield f"the last one that was returned has {returned[-1].score:.3f}"
+    if hit.why.keyword is None and returned.mode != "semantic":
         yield "it has none of the words of the question"
-    if hit.why.semantic is None:
+    if hit.why.semantic is None and returned.mode != "keyword":
         yield "it is not among the nearest in meaning"
     for multiplier in hit.why.multipliers:
         if multiplier.value < 1 and multiplier.name not in ("salience", "recency"):
             yield f"{multiplier.name} counts × {multiplier.value:.2f}: {multiplier.note}"
 
 
-def _unfound(memory: Memory, query: str, deeper: Sequence[Hit]) -> Iterator[str]:
+def _beyond(returned: Sequence[Hit]) -> str:
+    if not returned:
+        return ""
+    return f", and only the first {f'{len(returned)} were' if len(returned) > 1 else 'one was'} returned"
+
+
+def _unfound(memory: Memory, query: str, deeper: Recall) -> Iterator[str]:
+    """Why no leg found it, of those that were asked."""
     wanted = parse_query(query, languages=[memory.language]).terms
     shared = wanted & set(terms_of(memory.content, memory.language))
-    if shared:
+    if deeper.mode == "semantic":
+        yield "only meaning was searched"
+    elif shared:
         yield f"it has {', '.join(sorted(shared))} of the question, but {len(deeper):,} others rank above it"
     else:
         yield "it has none of the words of the question"
-    yield "it is not near enough in meaning, or has no vector yet"
+    if deeper.mode == "keyword":
+        yield "only words were searched"
+    else:
+        yield "it is not near enough in meaning, or has no vector yet"

@@ -49,7 +49,7 @@ def remember(
     generation = writer.generation if writer else None
     record = drafting.record(draft, now, _given(draft, writer))
     if writer and record.vector is None:
-        record = drafting.with_vector(record, vector_of(meaning, writer, record))
+        record = drafting.with_vector(record, vector_of(meaning, writer, namespace, record))
     added = store.add(namespace, [record], generation=generation, on_duplicate=on_duplicate, now=now)[0]
     if writer and record.vector is None:
         meaning.owed.add(namespace)
@@ -265,19 +265,27 @@ def writer_of(store: Store, meaning: Meaning, namespace: str) -> Writer | None:
     try:
         embedder = meaning.writer(store.facts([namespace]).get(namespace))
         return Writer(embedder, generation_of(embedder)) if embedder is not None else None
-    except EmbedderError:
+    except EmbedderError as error:
+        _tell_once(meaning, namespace, error)
         meaning.owed.add(namespace)
         return None
 
 
-def vector_of(meaning: Meaning, writer: Writer, record: Record) -> Vector | None:
+def vector_of(meaning: Meaning, writer: Writer, namespace: str, record: Record) -> Vector | None:
     """The vector of a record, or None when it can't be had now."""
     try:
         text = embedded_text(record.content, record.speaker, record.headings, None)
         vector: Vector = meaning.embed(writer, [text], soon=True)[0]
         return vector
-    except EmbedderError:
+    except EmbedderError as error:
+        _tell_once(meaning, namespace, error)
         return None
+
+
+def _tell_once(meaning: Meaning, namespace: str, trouble: EmbedderError) -> None:
+    """Say why vectors are missing, with the first memory of a namespace that gets none."""
+    if namespace not in meaning.owed:
+        _log.warning("No vectors for now: %s", trouble)
 
 
 def _given(draft: Draft, writer: Writer | None) -> Vector | None:
@@ -288,9 +296,10 @@ def _given(draft: Draft, writer: Writer | None) -> Vector | None:
         raise InvalidInput("A vector was given, but there is no embedder that it could belong to: set one.")
     import numpy as np
 
-    vector = np.asarray(draft.vector, np.float32)
     wanted = writer.generation.dimensions
-    length = np.sqrt(vector.dot(vector)) if vector.shape == (wanted,) else np.float32(np.nan)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        vector = np.asarray(draft.vector, np.float32)
+        length = np.sqrt(vector.dot(vector)) if vector.shape == (wanted,) else np.float32(np.nan)
     if not math.isfinite(length):
         raise InvalidInput(
             f"The vector must have {wanted} finite numbers, as {writer.generation.model} gives."

@@ -29,9 +29,9 @@ class Site:
         self._process: subprocess.Popen[str] | None = None
         self.url = self.token = ""
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Serve; the same address again after a stop."""
-        self._process = self._recollect("--json", "serve", "--port", str(self._port))
+        self._process = self._recollect("--json", "serve", "--port", str(self._port), *options)
         told = self._answer(self._process)
         self.url, self.token = told["url"], told["token"]
         self._port = int(self.url.rpartition(":")[2])

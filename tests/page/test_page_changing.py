@@ -133,6 +133,15 @@ def test_forget_and_undo(page: Page, memories: Memories) -> None:
     assert memories.get("port-9090").deleted_at is None
 
 
+def test_the_ways_on_from_a_message_stay_whole_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.locator("#q").fill("gateway")
+    page.locator(".hit[data-id=port-9090]").get_by_role("button", name="Forget").click()
+    link = toast(page, "Forgotten").get_by_role("link", name="Show it")
+    assert link.evaluate("each => each.getClientRects().length") == 1
+    assert link.evaluate("each => each.offsetHeight < 2 * parseFloat(getComputedStyle(each).lineHeight)")
+
+
 def test_what_was_done_in_one_namespace_is_undone_there(
     page: Page, site: Site, namespace: str, memories: Memories
 ) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 import recollect
 from recollect import Memories
@@ -131,6 +132,34 @@ def test_the_token_leaves_the_address_and_stays_in_the_tab(
     expect(page.locator("#q")).to_be_visible()
     assert page.evaluate("JSON.stringify(localStorage)").count(site.token) == 0
     assert page.evaluate("history.length") <= 2
+
+
+def test_a_browser_is_opened_with_a_ticket_that_is_good_once(
+    context: BrowserContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\nprintf %s "$*" > {told}.new && mv {told}.new {told}\n')
+    opener.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    opened = Site(tmp_path)
+    opened.start("--open")
+    try:
+        page = context.new_page()
+        while not told.exists():
+            page.wait_for_timeout(50)
+        address = told.read_text()
+        assert address.startswith(f"{opened.url}/#ticket=")
+        assert opened.token not in address
+        page.goto(address)
+        expect(page.locator("#q")).to_be_visible()
+        assert page.url == f"{opened.url}/#/search"
+        second = context.new_page()
+        second.goto(address)
+        expect(second.get_by_role("alert")).to_contain_text("used already")
+        expect(second.get_by_label("Token")).to_be_visible()
+    finally:
+        opened.stop()
 
 
 def test_without_a_token_or_with_a_wrong_one_it_is_asked_for(

@@ -167,7 +167,7 @@ class Finding(Front):
         memory = alone.get(id)
         options |= {"reinforce": False}
         returned = alone.recall(query, **options)
-        deeper = alone.recall(query, **options | {"limit": missing.DEEPEST})
+        deeper = alone.recall(query, **options | {"limit": missing.DEEPEST, "min_confidence": "none"})
         filters: Any = {name: options[name] for name in Filters.__annotations__ if name in options}
         self._given_time(options.get("timeframe"), filters)
         if options.get("include_documents"):

@@ -82,7 +82,7 @@ class Writing(Finding):
         writer = remembering.writer_of(self._store, self._meaning, self._namespace)
         planned = drafting.changed(self.get(id), dict(changes), now)
         if writer is not None and {"text", "speaker"} & changes.keys():
-            vector = remembering.vector_of(self._meaning, writer, planned)
+            vector = remembering.vector_of(self._meaning, writer, self._namespace, planned)
             if vector is None:
                 self._meaning.owed.add(self._namespace)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+
+from recollect.doors import whole
 
 LONGEST_LOG = 256_000
 """Bytes; then the log is begun anew, and the one before it is kept."""
@@ -63,13 +63,6 @@ def failures_since(moment: datetime) -> int:
 
 
 def write_private(path: Path, text: str) -> None:
-    """A file in one step, for the user alone."""
+    """A file in one step, for the user alone; an agent waits, so it may be lost with the power."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    whole.write(path, text, durable=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from recollect.doors import whole
 from recollect.doors.agents import clients, hooksettings, jsonc, toml
 from recollect.doors.agents.clients import NAME, Client
 from recollect.errors import InvalidInput, NotFound
@@ -199,7 +199,7 @@ def write(plan: Plan, now: datetime) -> Path | None:
         target.unlink()
         return None
     backup = _copy(target, plan.before, now) if plan.before is not None else None
-    _replace(target, plan.after)
+    whole.write(target, plan.after, 0o644 if plan.before is None else stat.S_IMODE(target.stat().st_mode))
     return backup
 
 
@@ -216,18 +216,3 @@ def _copy(target: Path, text: str, now: datetime) -> Path:
                 file.write(text.encode())
             return copy
     raise NotFound(f"There is no name left for a copy of {target}: remove old ones.")
-
-
-def _replace(target: Path, text: str) -> None:
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    made = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        made.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644)
-        made.replace(target)
-    except BaseException:
-        made.unlink(missing_ok=True)
-        raise

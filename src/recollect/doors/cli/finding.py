@@ -43,7 +43,8 @@ def search(door: Door, query: tuple[str, ...], why: bool, why_not: str | None, *
     answers each with one line.
 
     Most of a single search's time goes into loading the model. Sooner: --mode keyword needs none, --quick
-    and the embedder static-s need a table, and questions asked together load it once.
+    and the embedder static-s need a table, questions asked together load it once, and a running recollect
+    serve or recollect mcp has it loaded.
 
     \b
     Example:

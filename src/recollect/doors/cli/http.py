@@ -14,6 +14,7 @@ from recollect.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
     from recollect.doors.http.guarding import Guard
+    from recollect.doors.http.tickets import Ticket
     from recollect.doors.http.tokens import Token, TokenFile
 
 PORT = 7077
@@ -43,16 +44,18 @@ def serve(door: Door, host: str, port: int, show: bool, **given: Any) -> None:
       curl -H "Authorization: Bearer $TOKEN" localhost:7077/v1/stats
     """
     server = _imported()
+    from recollect.doors.http.tickets import Ticket
     from recollect.doors.http.tokens import owner_of, tokens_of_user
 
     tokens = tokens_of_user()
     owner = owner_of(tokens)
     guard = _guard(host, owner, tokens, given)
+    has_page = not given["no_page"]
+    ticket = Ticket(str(owner.text)) if show and has_page else None
     with door.open(create=True) as memories:
         limits = server.Limits(given["max_body"], given["max_answer"])
-        app = server.application(memories, guard, limits, with_page=not given["no_page"])
-        has_page = not given["no_page"]
-        server.run(app, host, port, lambda url: _greet(door, url, owner, has_page=has_page, show=show))
+        app = server.application(memories, guard, limits, with_page=has_page, ticket=ticket)
+        server.run(app, host, port, lambda url: _greet(door, url, owner, ticket, has_page=has_page))
 
 
 def _imported() -> Any:
@@ -84,14 +87,14 @@ def _guard(host: str, owner: Token, tokens: TokenFile, given: dict[str, Any]) ->
     )
 
 
-def _greet(door: Door, url: str, owner: Token, *, has_page: bool, show: bool) -> None:
+def _greet(door: Door, url: str, owner: Token, ticket: Ticket | None, *, has_page: bool) -> None:
     page = f"{url}/#token={owner.text}" if has_page else None
     told = f"The page: {page}" if has_page else f"The token: {owner.text}"
     door.answer({"url": url, "token": owner.text, "page": page}, [f"Serving on {url}", told])
     door.note("Press Ctrl-C to stop.")
     sys.stdout.flush()
-    if show and page:
-        click.launch(page)
+    if ticket:  # whoever lists the processes of the machine sees what a browser was started with
+        click.launch(f"{url}/#ticket={ticket.text}")
 
 
 @group

@@ -120,8 +120,15 @@ def _serve_http(
     with listening.listening(place, http.PORT if port is None else port) as bound:
         shown = place if listening.is_loopback(place) else names[0]
         at = f"{listening.address(bound, shown)}{http.PATH}"
-        door.note(f"Serving {render.one_line(served.namespace)} at {at}")
-        door.note(f"Send this with every request: Authorization: Bearer {owner.text}")
+        door.answer(
+            {"url": at, "token": owner.text, "namespace": served.namespace},
+            [
+                f"Serving {render.one_line(served.namespace)} at {at}",
+                f"Send this with every request: Authorization: Bearer {owner.text}",
+            ],
+        )
+        door.note("Press Ctrl-C to stop.")
+        sys.stdout.flush()
         http.serve(served, bound, str(owner.text), names)
 
 

@@ -30,12 +30,15 @@ from recollect.doors.http.guarding import Guard, check_allowed, without_traces
 from recollect.doors.http.metrics import CONTENT_TYPE, Metrics
 from recollect.doors.http.operations import Operation
 from recollect.doors.http.problems import Problem
+from recollect.doors.http.tickets import Ticket
 from recollect.doors.http.tokens import Token
 from recollect.doors.plain import plain
 from recollect.errors import RecollectError
 from recollect.memories import Memories
 
 _log = logging.getLogger("recollect.http")
+_UNREAD = 60
+"""Seconds that a part of an answer in lines may wait for somebody to read what was sent before."""
 _READ_ON = 4
 """Up to so many times the limit a body is read, to be refused in words."""
 
@@ -49,9 +52,14 @@ class Limits:
 
 
 def application(
-    memories: Memories, guard: Guard, limits: Limits | None = None, *, with_page: bool = True
+    memories: Memories,
+    guard: Guard,
+    limits: Limits | None = None,
+    *,
+    with_page: bool = True,
+    ticket: Ticket | None = None,
 ) -> ASGIApp:
-    """The whole server over the memories; closing them is left to the caller."""
+    """The whole server over the memories; closing them is left to the caller. A ticket is for its page."""
     server = _Server(memories, guard, limits or Limits())
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in sorted(openapi.OPERATIONS, key=lambda each: "{" in each.path):
@@ -64,7 +72,7 @@ def application(
         Route("/health", server.health),
         Route("/metrics", server.metrics_text),
         Route("/openapi.json", server.description),
-        *(page.routes() if with_page else ()),
+        *(page.routes(ticket) if with_page else ()),
     ]
     allowed = sorted(guard.origins)
     cors = Middleware(
@@ -122,9 +130,7 @@ class _Server:
         if operation.lines:
             return await self._lines(prepared, request.method)
         if operation.progress and asking.LINES in request.headers.get("accept", ""):
-            return StreamingResponse(
-                _with_progress(await run_in_threadpool(prepared)), media_type=asking.LINES
-            )
+            return _Lines(_with_progress(await run_in_threadpool(prepared)))
         return await run_in_threadpool(self._answer, prepared, operation, given)
 
     def _prepared(
@@ -158,7 +164,7 @@ class _Server:
         """Records as they come; the first ones are fetched before it is said that all is well."""
         run = await run_in_threadpool(prepared)
         if method == "HEAD":
-            return StreamingResponse(iter(()), media_type=asking.LINES)
+            return _Lines(iter(()))
         records = Batches(await run_in_threadpool(run))
         first = await records.next()
 
@@ -170,7 +176,7 @@ class _Server:
             finally:
                 await records.close()
 
-        return StreamingResponse(lines(), media_type=asking.LINES)
+        return _Lines(lines())
 
     async def _content(self, request: Request) -> bytes:
         """The body, unless it is too large. A little more is read then: who still sends hears no answer."""
@@ -188,6 +194,26 @@ class _Server:
         if size > most:
             raise refusal
         return bytes(content)
+
+
+class _Lines(StreamingResponse):
+    """JSON lines, as they come; whoever stops reading them must not keep the store from cleaning up."""
+
+    media_type = asking.LINES
+
+    async def stream_response(self, send: Send) -> None:
+        async def in_time(message: Message) -> None:
+            async with asyncio.timeout(_UNREAD):
+                await send(message)
+
+        try:
+            await super().stream_response(in_time)
+        except TimeoutError:
+            _log.warning("An answer was broken off: nobody read on for %d seconds.", _UNREAD)
+        finally:
+            close = getattr(self.body_iterator, "aclose", None)
+            if close is not None:
+                await close()
 
 
 def _within(path: str, namespace: str | None) -> str:

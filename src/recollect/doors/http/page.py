@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+
+from recollect.doors.http.tickets import Ticket
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -37,6 +40,11 @@ class _Files(StaticFiles):
         return response
 
 
-def routes() -> Sequence[BaseRoute]:
-    """The shell and its files."""
-    return (Route("/", _shell), Mount("/page", _Files(directory=folder())))
+def routes(ticket: Ticket | None) -> Sequence[BaseRoute]:
+    """The shell and its files; and, if there is a ticket, where the page changes it for a token."""
+    shell = (Route("/", _shell), Mount("/page", _Files(directory=folder())))
+    return (*shell, Route("/ticket", partial(_change, ticket), methods=["POST"])) if ticket else shell
+
+
+async def _change(ticket: Ticket, request: Request) -> Response:
+    return JSONResponse({"token": ticket.taken(request.headers.get("authorization", ""))})

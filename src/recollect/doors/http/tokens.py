@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect import checks, config
+from recollect.doors import whole
 from recollect.doors.agents.lock import taken
 from recollect.errors import ConfigError, InvalidInput, NotFound, StoreBusy, StoreError
 
@@ -146,16 +145,7 @@ class TokenFile:
 
     def _write(self, tokens: Iterable[Token]) -> None:
         text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2)
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".tokens-")  # made with mode 0600
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self._path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        whole.write(self._path, text + "\n")
 
 
 def tokens_of_user() -> TokenFile:

@@ -16,14 +16,23 @@ class Problem extends Error {
   }
 }
 
-/** The token of this tab. It comes in the address, and is taken out of it at once. */
-export function takeToken() {
-  const found = /^#token=([^&]+)/.exec(location.hash);
+/** The token of this tab. It comes in the address, or for a ticket that does; both are taken out of it at once. */
+export async function takeToken() {
+  const found = /^#(token|ticket)=([^&]+)/.exec(location.hash);
   if (found) {
     history.replaceState(null, "", location.pathname + location.search + "#/search");
-    keepToken(decodeURIComponent(found[1]));
+    const given = decodeURIComponent(found[2]);
+    keepToken(found[1] === "token" ? given : await changed(given));
   }
   return sessionStorage.getItem(KEPT);
+}
+
+/** The token that a ticket is good for, once. */
+async function changed(ticket) {
+  const response = await fetch("/ticket", { method: "POST", headers: { Authorization: `Ticket ${ticket}` } });
+  const told = await response.json();
+  if (!response.ok) throw new Problem(response.status, told.detail);
+  return told.token;
 }
 
 export function keepToken(text) {

@@ -119,8 +119,13 @@ function App() {
       },
     );
   useEffect(() => {
-    if (takeToken()) enter();
-    else setState("locked");
+    takeToken().then(
+      (token) => (token ? enter() : setState("locked")),
+      (problem) => {
+        setRefused(problem.message);
+        setState("locked");
+      },
+    );
     arrive();
   }, []);
   useLayoutEffect(() => {
