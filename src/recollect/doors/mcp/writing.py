@@ -155,5 +155,15 @@ class Writing:
 
 
 def _removed(receipt: Receipt) -> str:
-    counted = [f"{number} {name.replace('_', ' ')}" for name, number in plain(receipt).items() if number]
+    counted = [_counted(number, name.replace("_", " ")) for name, number in plain(receipt).items() if number]
     return f"Removed for good: {', '.join(counted) or 'nothing'}."
+
+
+def _counted(number: int, names: str) -> str:
+    """A number of things.
+
+    >>> _counted(1, "memories"), _counted(1, "vectors"), _counted(2, "vectors")
+    ('1 memory', '1 vector', '2 vectors')
+    """
+    one = f"{names[:-3]}y" if names.endswith("ies") else names.removesuffix("s")
+    return f"{number} {one if number == 1 else names}"
