@@ -393,7 +393,7 @@ class TestForgetting:
         assert "confirm=true" in agent.error("forget", ids=[id])
         assert memories.get(id)
         assert agent.content("forget", ids=[id[-8:]], confirm=True)["memories"] == 1
-        assert "1 memories" in agent.text("forget", ids=[agent.remember("More")], confirm=True)
+        assert "1 memory" in agent.text("forget", ids=[agent.remember("More")], confirm=True)
 
     def test_all_or_nothing(self, agent: Agent, memories: Memories) -> None:
         id = agent.remember("Dear to me")
