@@ -63,6 +63,13 @@ class SqliteWriter(Writer):
         """The memories in a scope; deleted and expired ones too."""
         return super().keys_in_scope({**parameters, "namespaces": [self.namespace]})
 
+    def _flush(self) -> None:
+        """Near-duplicate keys lie at random places: in their order, each page of them is met but once."""
+        for (query, _), waiting in self._waiting.items():
+            if query == "add_near_key":
+                waiting.sort()
+        super()._flush()
+
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         count = super()._remove_vectors(keys)
         self.run("count_removed", count=count)
