@@ -29,8 +29,8 @@ from recollect.store import migrate
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
 PATIENCE = 60.0
 MAPPED, MAPPED_WHOLE = 256 * 1024 * 1024, 512 * 1024 * 1024
-"""So many bytes of a file are read without copying them, and all of one that is not much larger. All of a
-big one would only look like a big process."""
+"""Readers read so many bytes of a file without copying them, and all of one that is not much larger. All of a
+big one would only look like a big process, and so would what the writer reads, who is no slower without."""
 LONGEST_READ = 2.0
 """How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"
@@ -137,7 +137,7 @@ class Connections:
     def _take(self) -> apsw.Connection:
         self._check_open()  # without the lock of the writer, who may hold it for long
         with self._taking:
-            connection = self._idle.pop() if self._idle else self._open()
+            connection = self._idle.pop() if self._idle else self._open_reader()
             self._taken[connection] = threading.get_ident()
         return connection
 
@@ -191,10 +191,15 @@ class Connections:
         if self.path and not self.read_only:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = FULL")
-        for setting in ("foreign_keys = ON", "secure_delete = ON", "cache_size = -16000"):
+        for setting in ("foreign_keys = ON", "secure_delete = ON", "cache_size = -16000", "mmap_size = 0"):
             connection.execute(f"PRAGMA {setting}")  # one by one: what follows an answer is not run
-        is_big = self.path is not None and self.path.exists() and self.path.stat().st_size > MAPPED_WHOLE
-        connection.execute(f"PRAGMA mmap_size = {MAPPED if is_big else MAPPED_WHOLE}")
+        return connection
+
+    def _open_reader(self) -> apsw.Connection:
+        connection = self._open()
+        size = self.path.stat().st_size if self.path and self.path.exists() else 0
+        is_whole = MAPPED < size <= MAPPED_WHOLE
+        connection.execute(f"PRAGMA mmap_size = {MAPPED_WHOLE if is_whole else MAPPED}")
         return connection
 
     def _open_first(self) -> apsw.Connection:
