@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect import Draft, Memories
-from recollect.types import FUSIONS, MODES, Mode
+from recollect.types import FUSIONS, MODES, Mode, Place
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LIMITS = (1, 10, 100, 1000)
@@ -231,3 +231,31 @@ assert not {"onnxruntime", "tokenizers", "recollect.embed.onnx", "recollect.embe
     with filled(tmp_path / "memory.db", 20):
         pass
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "memory.db")], check=True)
+
+
+def test_a_page_of_a_list_reads_no_more_of_a_large_store_than_of_a_small_one(tmp_path: Path) -> None:
+    def steps(count: int) -> list[int]:
+        """What SQLite does for a first page and for one in the middle."""
+        with filled(tmp_path / f"{count}.db", count) as memories:
+            middle = memories.timeline(limit=count // 2)[0]
+            found = [counted_steps(memories, limit=5)]
+            place = Place(middle.created_at, middle.id)
+            return [*found, counted_steps(memories, limit=5, older_than=place)]
+
+    assert steps(1000) == pytest.approx(steps(50), rel=0.2)
+
+
+def counted_steps(memories: Memories, **asked: Any) -> int:
+    """How many steps of SQLite's machine a timeline takes."""
+    taken: list[int] = []
+
+    def note(event: dict[str, Any]) -> None:
+        if "ORDER BY m.created_at DESC" in event["sql"]:
+            taken.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+    connections = memories._store._connections  # type: ignore[attr-defined]
+    assert len(memories.timeline(**asked)) == 5
+    for connection in connections._idle:
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+    memories.timeline(**asked)
+    return taken[-1]

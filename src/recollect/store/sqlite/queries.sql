@@ -7,6 +7,9 @@ AND {within}
 m.namespace IN (SELECT value FROM json_each(:namespaces))
 AND m.kind IN (SELECT value FROM json_each(:kinds)) {filters}
 
+-- filter_namespace -- Said once more of one alone, for an index can give its memories in the order of time.
+AND m.namespace = :namespace
+
 -- filter_since -- Not older than this.
 AND m.created_at >= :since
 
@@ -14,6 +17,7 @@ AND m.created_at >= :since
 AND m.created_at < :until
 
 -- filter_older_than -- Before this one in the order of time: the next page of a list.
+AND m.created_at <= :older_than
 AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < ifnull((
   SELECT x.number FROM memory x WHERE x.namespace = m.namespace AND x.id = :older_than_id), 9223372036854775807)))
 

@@ -213,7 +213,11 @@ class SqliteStore(SqlStore):
 
     def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
         def action(statements: Statements) -> list[Memory]:
-            parameters = search.scope_parameters(scope, Namespaces.read(statements, scope.namespaces))
+            namespaces = Namespaces.read(statements, scope.namespaces)
+            parameters = search.scope_parameters(scope, namespaces)
+            if len(namespaces) == 1:
+                parameters["filters"] |= {"namespace"}
+                parameters["namespace"] = namespaces.numbers[0]
             return [rows.memory(row) for row in statements.rows("in_scope", **parameters, limit=limit)]
 
         return self._read(action)
