@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Draft, Memories
+from recollect.store.sqlite import narrowing
+from recollect.store.sqlite.judging import Jury
 
 from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
 
@@ -113,8 +115,11 @@ ACTIONS = ("write", "long", "settle", "forget", "update", "delete", "supersede",
 FILTERS: list[dict[str, Any]] = [
     {}, {"tags": "tag1"}, {"tags": ["tag1", "tag2"]}, {"speaker": "Ana"},
     {"speaker": ["Ana", "Ben"], "tags": "tag0"},
-    {"session": "s1"}, {"since": NOW - timedelta(days=9)}, {"namespace": ["one", "two", "three"]},
-    {"namespace": ["two", "nobody"]}, {"include_superseded": True}, {"as_of": NOW - timedelta(days=30)},
+    {"session": "s1"}, {"since": NOW - timedelta(days=9)}, {"until": NOW - timedelta(days=90)},
+    {"since": NOW - timedelta(days=50), "until": NOW - timedelta(days=40), "namespace": ["one", "two"]},
+    {"since": NOW - timedelta(days=70), "tags": "tag1"}, {"since": NOW + timedelta(days=1)},
+    {"namespace": ["one", "two", "three"]}, {"namespace": ["two", "nobody"]}, {"include_superseded": True},
+    {"as_of": NOW - timedelta(days=30)},
 ]  # fmt: skip
 
 
@@ -123,10 +128,17 @@ FILTERS: list[dict[str, Any]] = [
 def test_by_words_segments_find_what_fts5_finds(
     tmp_path_factory: pytest.TempPathFactory, actions: list[str], seed: int
 ) -> None:
-    chance = random.Random(seed)
-    life = Life(tmp_path_factory.mktemp("life") / "memory.db", chance)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        lives_alike(tmp_path_factory.mktemp("life") / "memory.db", actions, random.Random(seed), monkeypatch)
+
+
+def lives_alike(
+    path: Path, actions: list[str], chance: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = Life(path, chance)
     for action in ("write", "settle", *actions):
         life.act(action)
+    monkeypatch.setattr(narrowing, "FEW", chance.choice([5_000, 3]))
     for filters in FILTERS:
         for query in (*chance.sample(VOCABULARY, 2), some_text(chance, 5), "ba", "tri lom"):
             assert_same(life.memories, query, chance.choice([1, 3, 10, 1000]), **filters)
@@ -295,3 +307,27 @@ def test_doctor_rebuild_makes_segments_anew(memories: Memories, path: Path) -> N
     assert len(segments(path)) == len(before)
     assert not set(segments(path)) & set(before)
     assert keys(assert_same(memories, VOCABULARY[0], 50))
+
+
+def test_a_narrow_interval_is_known_before_anything_is_judged(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else thousands of better ones outside would be read to find the few inside."""
+    memories.remember_many(
+        Draft(f"The harbour number {number}", created_at=NOW - timedelta(days=number))
+        for number in range(400)
+    )
+    memories.settle()
+    judged: list[int] = []
+    hear = Jury.hear
+
+    def counted(jury: Jury, *lists: Iterable[int]) -> None:
+        asked = [list(each) for each in lists]
+        judged.append(len(set().union(*asked)))
+        hear(jury, *asked)
+
+    monkeypatch.setattr(Jury, "hear", counted)
+    week = {"since": NOW - timedelta(days=300), "until": NOW - timedelta(days=293)}
+    found = memories.recall("harbour", limit=20, reinforce=False, **week)  # type: ignore[arg-type]
+    assert len(found) == 7
+    assert max(judged) == 7

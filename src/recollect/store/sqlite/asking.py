@@ -5,8 +5,9 @@ from __future__ import annotations
 from recollect.store.base import Found, Nearness, Words
 from recollect.store.sqlite import search
 from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.indexed import by_words, having_labels
+from recollect.store.sqlite.indexed import by_words
 from recollect.store.sqlite.judging import Jury
+from recollect.store.sqlite.narrowing import narrowed
 from recollect.store.sqlite.near import Near
 from recollect.store.sqlite.search import Namespaces
 from recollect.store.sqlite.vectors import Arenas
@@ -24,13 +25,13 @@ def ask(
     nearness: Nearness | None,
 ) -> Found:
     """What each leg finds in a scope, with the segments where there are some."""
-    labelled = having_labels(statements, namespaces, scope, opened) if opened else None
+    allowed = narrowed(statements, namespaces, scope, opened) if opened else None
     fingerprint = nearness.generation.fingerprint if nearness else None
     jury = Jury(statements, scope, namespaces, fingerprint)
-    near = Near(statements, arenas, opened or Opened(), namespaces, nearness, labelled) if nearness else None
+    near = Near(statements, arenas, opened or Opened(), namespaces, nearness, allowed) if nearness else None
     worded = None
     if opened and opened.words and namespaces and words and words.query:
-        worded = by_words(statements, namespaces, words, opened, labelled)
+        worded = by_words(statements, namespaces, words, opened, allowed)
     jury.hear(worded.first() if worded else (), near.first() if near else ())
     found = worded.found(jury) if worded else search.match(statements, namespaces, scope, words)
     if near is None:

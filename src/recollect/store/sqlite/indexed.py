@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.query.terms import KeywordQuery, terms_of
+from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
 from recollect.store.sqlite.derived import bm25, matching, spans
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
 from recollect.store.statements import Row, Statements
-from recollect.types import Scope
 
 MOST_PHRASED = 2_000
 """So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
@@ -36,18 +34,18 @@ class ByWords:
         namespaces: Namespaces,
         words: Words,
         opened: Opened,
-        labelled: NDArray[np.int64] | None,
+        allowed: NDArray[np.int64] | None,
         phrased: Sequence[Row],
     ) -> None:
-        """Of `labelled` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any."""
+        """Of `allowed` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any."""
         self._limit = words.limit
-        self._labelled = labelled
+        self._allowed = allowed
         self._searched = _searched(statements, namespaces, words.query, opened)
         self._phrased = self._searched.best_with(phrased, words.query) if phrased else None
 
     @cached_property
     def _first(self) -> Best:
-        return self._searched.best(reach(self._limit), self._labelled)
+        return self._searched.best(reach(self._limit), self._allowed)
 
     def first(self) -> list[int]:
         """Who will be looked at first."""
@@ -66,7 +64,7 @@ class ByWords:
         if len(found := self._judged(jury, self._first)) >= limit or len(self._first.numbers) < reach(limit):
             return found
         most = reach(limit) * WIDER
-        wider = self._searched.best(most, self._labelled)
+        wider = self._searched.best(most, self._allowed)
         if len(found := self._judged(jury, wider)) >= limit or len(wider.numbers) < most:
             return found
         return self._judged(jury, self._searched.best(limit, jury.everyone))
@@ -80,7 +78,7 @@ def by_words(
     namespaces: Namespaces,
     words: Words,
     opened: Opened,
-    labelled: NDArray[np.int64] | None,
+    allowed: NDArray[np.int64] | None,
 ) -> ByWords | None:
     """A question to the segments; None where FTS5 knows better."""
     phrases = words.query.phrases
@@ -91,7 +89,7 @@ def by_words(
         phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
     if len(phrased) > MOST_PHRASED:
         return None
-    return ByWords(statements, namespaces, words, opened, labelled, phrased)
+    return ByWords(statements, namespaces, words, opened, allowed, phrased)
 
 
 def _needs_order(query: KeywordQuery) -> bool:
@@ -111,56 +109,6 @@ def _searched(
         newer = statements.rows("newer_words", match=expression, upto=upto)
     changed = statements.rows("changed_words", upto=upto) if namespaces.state.change else []
     return Searched.of(statements, opened, query, namespaces.numbers, newer, changed)
-
-
-def having_labels(
-    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
-) -> NDArray[np.int64] | None:
-    """Everyone who may have all tags of a scope and one of its speakers, ascending; None if it has neither.
-
-    Labels are among a memory's terms, so whoever lacks those is not it.
-    """
-    if not scope.tags and not scope.speakers:
-        return None
-    languages = {language for space in namespaces.values() for language in space.facts.languages} or {"en"}
-    alternatives = [[tag] for tag in scope.tags] + ([list(scope.speakers)] if scope.speakers else [])
-    required = [
-        {tuple(" ".join(terms_of(label, language)).split()) for label in labels for language in languages}
-        for labels in alternatives
-    ]
-    required = [each for each in required if all(each)]
-    if not required or not opened.words:
-        return None
-    upto = opened.words_upto
-    spans = [(segment, segment.span(number)) for segment in opened.words for number in namespaces.numbers]
-    found = [segment.numbers[_having_all(segment, span, required)] for segment, span in spans]
-    changed = (
-        [row[0] for row in statements.rows("changed_words", upto=upto)] if namespaces.state.change else []
-    )
-    newer = np.arange(upto + 1, namespaces.state.memory + 1)
-    return _together([*found, newer, np.unique(np.array(changed, np.int64))])
-
-
-def _having_all(
-    segment: WordSegment, span: tuple[int, int], required: Sequence[Iterable[Sequence[str]]]
-) -> NDArray[np.int32]:
-    """Positions within a span that have, of each of the required, the terms of one alternative."""
-    each = [_together([_having(segment, span, terms) for terms in alternatives]) for alternatives in required]
-    return reduce(np.intersect1d, each)
-
-
-def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Everything in any of these, each of which ascends, ascending."""
-    some = [part for part in parts if len(part)] or [parts[0]]
-    return some[0] if len(some) == 1 else np.unique(np.concatenate(some))
-
-
-def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -> NDArray[np.int32]:
-    found = []
-    for term in terms:
-        occurrences = segment.term(term)
-        found.append(occurrences.inside(*span).docs if occurrences else np.empty(0, np.int32))
-    return reduce(np.intersect1d, found)
 
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:

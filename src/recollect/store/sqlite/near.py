@@ -32,12 +32,12 @@ class Near:
         opened: Opened,
         namespaces: Namespaces,
         nearness: Nearness,
-        labelled: NDArray[np.int64] | None,
+        allowed: NDArray[np.int64] | None,
     ) -> None:
-        """Of `labelled` (ascending) alone, if given."""
+        """Of `allowed` (ascending) alone, if given."""
         self._statements = statements
         self._limit = nearness.limit
-        self._labelled = labelled
+        self._allowed = allowed
         self._spaces = [
             _Space(statements, arenas, opened, space, nearness.vector, namespaces.state.vector)
             for space in namespaces.values()
@@ -51,7 +51,7 @@ class Near:
 
     @cached_property
     def _first(self) -> Nearest:
-        return self._nearest(reach(self._limit), self._labelled)
+        return self._nearest(reach(self._limit), self._allowed)
 
     def first(self) -> list[int]:
         """Who will be looked at first."""
@@ -68,7 +68,7 @@ class Near:
         if len(found) >= limit or len(self._first.numbers) < reach(limit):
             return found
         most = reach(limit) * WIDER
-        wider = self._nearest(most, self._labelled)
+        wider = self._nearest(most, self._allowed)
         if len(found := _judged(jury, wider, limit)) >= limit or len(wider.numbers) < most:
             return found
         return _judged(jury, self._nearest(reach(limit), jury.everyone), limit)

@@ -1,0 +1,95 @@
+"""Who may answer at all? Of a narrow scope its few memories are known before a leg looks for the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.query.terms import terms_of
+from recollect.store.sqlite.derived.shelf import Opened
+from recollect.store.sqlite.derived.words import WordSegment
+from recollect.store.sqlite.search import Namespaces
+from recollect.store.statements import Statements
+from recollect.types import Scope
+
+FEW, SHARE = 5_000, 50
+"""An interval is narrow if no more memories than this lie in it, or no more than one of so many."""
+
+
+def narrowed(
+    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
+) -> NDArray[np.int64] | None:
+    """Everyone who may be in scope, ascending, if its labels or its times tell; None if they do not."""
+    told = [
+        having_labels(statements, namespaces, scope, opened),
+        within_times(statements, namespaces, scope),
+    ]
+    known = [each for each in told if each is not None]
+    return reduce(np.intersect1d, known) if known else None
+
+
+def within_times(statements: Statements, namespaces: Namespaces, scope: Scope) -> NDArray[np.int64] | None:
+    """Everyone made between the times of a scope, ascending; None if it has none, or they are many."""
+    times = {"since": scope.since, "until": scope.until}
+    given = frozenset(name for name, time in times.items() if time is not None)
+    if not given or not namespaces:
+        return None
+    most = max(FEW, namespaces.state.memory // SHARE)
+    found = statements.rows(
+        "numbers_in_time", **times, namespaces=namespaces.numbers, filters=given, most=most + 1
+    )
+    return np.sort(np.array(found, np.int64).ravel()) if len(found) <= most else None
+
+
+def having_labels(
+    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
+) -> NDArray[np.int64] | None:
+    """Everyone who may have all tags of a scope and one of its speakers, ascending; None if it has neither.
+
+    Labels are among a memory's terms, so whoever lacks those is not it.
+    """
+    if not scope.tags and not scope.speakers:
+        return None
+    languages = {language for space in namespaces.values() for language in space.facts.languages} or {"en"}
+    alternatives = [[tag] for tag in scope.tags] + ([list(scope.speakers)] if scope.speakers else [])
+    required = [
+        {tuple(" ".join(terms_of(label, language)).split()) for label in labels for language in languages}
+        for labels in alternatives
+    ]
+    required = [each for each in required if all(each)]
+    if not required or not opened.words:
+        return None
+    upto = opened.words_upto
+    spans = [(segment, segment.span(number)) for segment in opened.words for number in namespaces.numbers]
+    found = [segment.numbers[_having_all(segment, span, required)] for segment, span in spans]
+    changed = (
+        [row[0] for row in statements.rows("changed_words", upto=upto)] if namespaces.state.change else []
+    )
+    newer = np.arange(upto + 1, namespaces.state.memory + 1)
+    return _together([*found, newer, np.unique(np.array(changed, np.int64))])
+
+
+def _having_all(
+    segment: WordSegment, span: tuple[int, int], required: Sequence[Iterable[Sequence[str]]]
+) -> NDArray[np.int32]:
+    """Positions within a span that have, of each of the required, the terms of one alternative."""
+    each = [_together([_having(segment, span, terms) for terms in alternatives]) for alternatives in required]
+    return reduce(np.intersect1d, each)
+
+
+def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Everything in any of these, each of which ascends, ascending."""
+    some = [part for part in parts if len(part)] or [parts[0]]
+    return some[0] if len(some) == 1 else np.unique(np.concatenate(some))
+
+
+def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -> NDArray[np.int32]:
+    found = []
+    for term in terms:
+        occurrences = segment.term(term)
+        found.append(occurrences.inside(*span).docs if occurrences else np.empty(0, np.int32))
+    return reduce(np.intersect1d, found)
