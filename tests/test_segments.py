@@ -138,7 +138,7 @@ def lives_alike(
     life = Life(path, chance)
     for action in ("write", "settle", *actions):
         life.act(action)
-    monkeypatch.setattr(narrowing, "FEW", chance.choice([5_000, 3]))
+    monkeypatch.setattr(narrowing, "FEW", chance.choice([1_000, 3]))
     for filters in FILTERS:
         for query in (*chance.sample(VOCABULARY, 2), some_text(chance, 5), "ba", "tri lom"):
             assert_same(life.memories, query, chance.choice([1, 3, 10, 1000]), **filters)

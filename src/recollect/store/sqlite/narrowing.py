@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
@@ -16,33 +17,42 @@ from recollect.store.sqlite.search import Namespaces
 from recollect.store.statements import Statements
 from recollect.types import Scope
 
-FEW, SHARE = 5_000, 50
-"""An interval is narrow if no more memories than this lie in it, or no more than one of so many."""
+FEW, SHARE = 1_000, 50
+"""An interval, a session or a document is small if it has no more memories than this, or one of so many."""
 
 
 def narrowed(
     statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
 ) -> NDArray[np.int64] | None:
-    """Everyone who may be in scope, ascending, if its labels or its times tell; None if they do not."""
-    told = [
+    """Everyone who may be in scope, ascending; None if nothing tells, or too many may."""
+    told = (
         having_labels(statements, namespaces, scope, opened),
-        within_times(statements, namespaces, scope),
-    ]
+        known_by_index(statements, namespaces, scope),
+    )
     known = [each for each in told if each is not None]
     return reduce(np.intersect1d, known) if known else None
 
 
-def within_times(statements: Statements, namespaces: Namespaces, scope: Scope) -> NDArray[np.int64] | None:
-    """Everyone made between the times of a scope, ascending; None if it has none, or they are many."""
-    times = {"since": scope.since, "until": scope.until}
-    given = frozenset(name for name, time in times.items() if time is not None)
+def known_by_index(statements: Statements, namespaces: Namespaces, scope: Scope) -> NDArray[np.int64] | None:
+    """Everyone of the interval, the sessions and the documents of a scope, ascending, if they are few."""
+    asked: dict[str, Any] = {
+        "since": scope.since,
+        "until": scope.until,
+        "sessions": scope.sessions,
+        "documents": scope.documents,
+    }
+    given = {name: value for name, value in asked.items() if value}
     if not given or not namespaces:
         return None
     most = max(FEW, namespaces.state.memory // SHARE)
-    found = statements.rows(
-        "numbers_in_time", **times, namespaces=namespaces.numbers, filters=given, most=most + 1
+    ((count, numbers),) = statements.rows(
+        "numbers_by_index",
+        **given,
+        namespaces=namespaces.numbers,
+        filters=frozenset(given),
+        most=most + 1,
     )
-    return np.sort(np.array(found, np.int64).ravel()) if len(found) <= most else None
+    return np.sort(np.array(json.loads(numbers), np.int64)) if count <= most else None
 
 
 def having_labels(

@@ -125,9 +125,10 @@ WHERE {scope}
 -- numbers_in_scope -- All live memories in scope, for when too few of the best were in it.
 SELECT json_group_array(m.number) FROM memory m WHERE {scope}
 
--- numbers_in_time -- The memories of an interval, by their index alone; one more than :most - 1 tells that it is long.
-SELECT m.number FROM memory m
-WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) {filters} LIMIT :most
+-- numbers_by_index -- The memories of an interval, a session or a document; how many, if no more than so many.
+SELECT count(*), json_group_array(number) FROM (
+  SELECT m.number FROM memory m
+  WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) {filters} LIMIT :most)
 
 -- phrased -- Memories that contain the phrases.
 SELECT m.number, m.namespace, m.terms
