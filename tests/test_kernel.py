@@ -103,6 +103,18 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
 
 
+def test_many_are_looked_at_by_two_threads_with_the_same_result() -> None:
+    chance = np.random.default_rng(5)
+    matrix = chance.standard_normal((450_000, 16)).astype(np.float32)
+    coded = codes.code(matrix, matrix.mean(axis=0))
+    estimates = Asked.of(matrix[7]).estimates(coded.bits, coded.trust, coded.offset)
+    for most in (1, 700, 300_000):
+        found = kernel.nearest(coded, matrix[7], (0, len(matrix)), most)
+        assert len(set(found.tolist())) == len(found) == most
+        best = np.sort(estimates)[-most:]
+        assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
+
+
 class TestAFileThatLies:
     """Whatever stands in it: an IndexError, for which a segment is done without, or some answer."""
 

@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#define THREADS
+#endif
 
 /* A loop that is made for each kind of processor: `name` is the one for the processor that it runs on. */
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -65,6 +69,7 @@ static int ONES(uint64_t word)
 #define LANES 16
 #define SPAN 128
 #define SAMPLED 12
+#define SHARED 400000
 
 /* --- vectors ------------------------------------------------------------------------------------------- */
 
@@ -189,6 +194,57 @@ static void select_nearest(const Signs *signs, Py_ssize_t start, Py_ssize_t end,
     look_through(signs, start, end, BLOCK, best);
 }
 
+static int make_room(Best *best, Py_ssize_t wanted)
+{
+    *best = (Best){NULL, NULL, 0, wanted, 4 * wanted, -INFINITY};
+    best->scores = malloc(best->room * sizeof(float));
+    best->places = malloc(best->room * sizeof(int64_t));
+    return best->scores && best->places;
+}
+
+static void free_room(Best *best)
+{
+    free(best->scores);
+    free(best->places);
+}
+
+typedef struct {
+    const Signs *signs;
+    Py_ssize_t start, end;
+    Best best;
+} Half;
+
+static void *select_half(void *given)
+{
+    Half *half = given;
+    select_nearest(half->signs, half->start, half->end, &half->best);
+    return NULL;
+}
+
+/* Of so many that they do not fit a processor's cache, two threads look at a half each: both wait for memory. */
+static void select_nearest_together(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Best *best)
+{
+#ifdef THREADS
+    const Py_ssize_t middle = start + (end - start) / 2;
+    Half half = {signs, middle, end, {0}};
+    pthread_t other;
+    if (end - start >= SHARED && make_room(&half.best, best->wanted)
+        && !pthread_create(&other, NULL, select_half, &half)) {
+        select_nearest(signs, start, middle, best);
+        pthread_join(other, NULL);
+        memcpy(best->scores + best->held, half.best.scores, half.best.held * sizeof(float));
+        memcpy(best->places + best->held, half.best.places, half.best.held * sizeof(int64_t));
+        best->held += half.best.held;
+        if (best->held > best->wanted) keep_best(best);
+    } else {
+        select_nearest(signs, start, end, best);
+    }
+    free_room(&half.best);
+#else
+    select_nearest(signs, start, end, best);
+#endif
+}
+
 static PyObject *nearest(PyObject *self, PyObject *given)
 {
     Py_buffer bits, left, trust, offset;
@@ -198,28 +254,25 @@ static PyObject *nearest(PyObject *self, PyObject *given)
     const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
     const Py_ssize_t rows = (size + 63) / 64;
     Signs signs = {bits.buf, NULL, trust.buf, offset.buf, rows, count, 0, 0, 0};
-    Best best = {NULL, NULL, 0, most, 4 * most, -INFINITY};
+    Best best = {0};
     if (start < 0 || end > count || start > end || most < 1 || offset.len != trust.len
         || bits.len != rows * count * (Py_ssize_t)sizeof(uint64_t)) {
         PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
         goto done;
     }
     signs.planes = calloc(rows ? rows * PLANES : 1, sizeof(uint64_t));
-    best.scores = malloc(best.room * sizeof(float));
-    best.places = malloc(best.room * sizeof(int64_t));
-    if (!signs.planes || !best.scores || !best.places) {
+    if (!make_room(&best, most) || !signs.planes) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
     take_question(&signs, left.buf, size);
-    select_nearest(&signs, start, end, &best);
+    select_nearest_together(&signs, start, end, &best);
     Py_END_ALLOW_THREADS
     result = PyBytes_FromStringAndSize((char *)best.places, best.held * sizeof(int64_t));
 done:
     free(signs.planes);
-    free(best.scores);
-    free(best.places);
+    free_room(&best);
     PyBuffer_Release(&bits);
     PyBuffer_Release(&left);
     PyBuffer_Release(&trust);
