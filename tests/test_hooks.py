@@ -100,6 +100,13 @@ def test_hostile_memories_stay_quoted(agent: Agent) -> None:
     assert "&lt;/memories&gt;" in told
 
 
+def test_a_turn_that_is_written_down_again_is_kept_once(agent: Agent) -> None:
+    turns = [user(number, f"Note number {number} about the harbour") for number in range(100, 400)]
+    agent.transcript(*turns, turns[5], turns[299])
+    agent.call("session-end", "--wait", reason="other")
+    assert len(agent.kept()) == 300
+
+
 def test_capturing_again_keeps_only_what_is_new(agent: Agent) -> None:
     agent.transcript(*TALK)
     agent.call("pre-compact", "--wait", trigger="manual")

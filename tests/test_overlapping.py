@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -64,8 +66,58 @@ def test_whoever_stops_listening_waits_for_what_has_begun() -> None:
 
     results = overlapped(work, iter(range(5)))
     next(results)
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert done == [0, 1]
+
+
+def test_the_work_s_error_comes_before_that_of_preparing_the_next() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise LookupError("no second")
+
+    def work(item: int) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        list(overlapped(work, items()))
+
+
+WAITING = """
+import os, signal, sys, threading, time
+from recollect.overlapping import overlapped
+
+done = []
+
+def items():
+    yield 1
+    if sys.argv[1] == "preparing":
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    yield 2
+
+def work(item):
+    if sys.argv[1] == "waiting":
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.3)
+    done.append(item)
+    if sys.argv[2] == "fails":
+        raise OSError("disk full")
+
+try:
+    list(overlapped(work, items()))
+except BaseException as error:
+    print(type(error).__name__, done, threading.active_count())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("where", ["preparing", "waiting"])
+@pytest.mark.parametrize("end", ["well", "fails"])
+def test_an_interrupt_stays_one_and_what_has_begun_is_waited_for(where: str, end: str) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", WAITING, where, end], capture_output=True, text=True, check=True, timeout=50
+    )
+    assert said.stdout.startswith("KeyboardInterrupt [1]"), said
 
 
 def test_where_no_thread_can_be_had_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:

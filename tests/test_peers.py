@@ -76,6 +76,8 @@ def test_a_setting_that_a_peer_does_not_have_is_refused() -> None:
     assert peer_class("qdrant_edge:ef=512") is peer_class("qdrant_edge")
     with pytest.raises(SystemExit, match="no setting ef here, but none"):
         peer_class("chroma:ef=512")
+    with pytest.raises(SystemExit, match="ef needs a number"):
+        peer_class("qdrant_edge:ef")
 
 
 def test_recollect_is_asked_like_any_peer(tmp_path: Path) -> None:

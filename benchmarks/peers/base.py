@@ -72,7 +72,10 @@ def wanted(name: str) -> tuple[str, dict[str, int]]:
     (('lancedb', {'nprobes': 100, 'refine': 10}), ('chroma', {}))
     """
     adapter, *given = name.split(":")
-    return adapter, {setting: int(value) for setting, _, value in (each.partition("=") for each in given)}
+    settings = {setting: value for setting, _, value in (each.partition("=") for each in given)}
+    if wrong := [setting for setting, value in settings.items() if not value.isdecimal()]:
+        raise SystemExit(f"{name}: {wrong[0]} needs a number, as in {adapter}:{wrong[0]}=100.")
+    return adapter, {setting: int(value) for setting, value in settings.items()}
 
 
 class Peer(ABC):

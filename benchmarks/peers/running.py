@@ -79,6 +79,7 @@ class Run:
         self.plan, self.tell = plan, tell
         self.subjects: list[Subject] = []
         self.not_there: dict[str, str] = {}
+        self._built_now: set[Path] = set()
 
     def measured(self) -> list[Subject]:
         """All phases."""
@@ -165,8 +166,8 @@ class Run:
         store = self._store(subject)
         note = store.with_suffix(".json")
         needed = list(requirements(subject.adapter))
-        may_reuse = self.plan.reuse and subject.name not in self.plan.rebuild
-        if (may_reuse or self._was_built(subject)) and note.exists():
+        may_reuse = self.plan.reuse and wanted(subject.name)[0] not in self.plan.rebuild
+        if (may_reuse or store in self._built_now) and note.exists():
             subject.built = json.loads(note.read_text("utf-8"))
             if subject.built["requirements"] == needed:
                 self.tell(f"{subject.name}: as it was built before")
@@ -186,12 +187,8 @@ class Run:
                 raise Failed(f"its build took longer than {self.plan.patience:.0f} s")
         subject.built = {"requirements": needed, "version": version, "bytes": size_of(store), **built}
         note.write_text(json.dumps(subject.built), "utf-8")
+        self._built_now.add(store)
         self.tell(f"{subject.name}: built in {built['seconds']:.1f} s")
-
-    def _was_built(self, subject: Subject) -> bool:
-        """Whether another one, which is asked in another way, has built the same store in this run."""
-        stores = [self._store(each) for each in self.subjects if each.built]
-        return self._store(subject) in stores
 
     def _cold(self) -> None:
         for subject in self._each():

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import Generic, TypeVar
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-def overlapped(work: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[Made]:
+def overlapped(work: Callable[[Given], Made], items: Iterable[Given]) -> Generator[Made, None, None]:
     """What `work` makes of each item, in order; the next item is prepared while it is at the last one.
 
-    What has begun is waited for, also when preparing the next one fails.
+    What has begun is waited for, whatever happens meanwhile. Where preparing the next one fails and the work
+    does, too, the work's error is raised; an interrupt stays one, and a second one ends the waiting.
     """
     started: _Started[Given, Made] | None = None
     try:
         for item in items:
             finished = [started.result()] if started else []
             started = _Started(work, item)
+            started.begin()
             yield from finished
         if started:
             yield started.result()
-    finally:
+    except Exception:
         if started:
-            started.result()
+            started.finish()
+        raise
+    except BaseException:
+        if started:
+            started.wait()
+        raise
 
 
 class _Started(Generic[Given, Made]):
@@ -35,11 +42,14 @@ class _Started(Generic[Given, Made]):
         self._work, self._item = work, item
         self._made: list[Made] = []
         self._error: BaseException | None = None
-        self._thread: threading.Thread | None = threading.Thread(target=self._run, name="recollect-work")
+        self._is_told = False
+        self._is_done = threading.Event()  # an interrupted join() takes a thread for ended that is not
+
+    def begin(self) -> None:
+        """Returns at once, unless the work must be done here."""
         try:
-            self._thread.start()
+            threading.Thread(target=self._run, name="recollect-work").start()
         except RuntimeError:  # the interpreter ends, or the system has no more
-            self._thread = None
             self._run()
 
     def _run(self) -> None:
@@ -47,11 +57,21 @@ class _Started(Generic[Given, Made]):
             self._made.append(self._work(self._item))
         except BaseException as error:  # noqa: BLE001 - whoever waits for the result is told
             self._error = error
+        finally:
+            self._is_done.set()
+
+    def wait(self) -> None:
+        """Until it is done, well or not."""
+        self._is_done.wait()
+
+    def finish(self) -> None:
+        """Wait, and raise the error that it ended with, unless that was raised before."""
+        self.wait()
+        if self._error is not None and not self._is_told:
+            self._is_told = True
+            raise self._error
 
     def result(self) -> Made:
         """What came of it, or the error that it ended with."""
-        if self._thread is not None:
-            self._thread.join()
-        if self._error is not None:
-            raise self._error
+        self.finish()
         return self._made[0]

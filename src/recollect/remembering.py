@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -77,11 +78,13 @@ def remember_many(
 
     batches = _analysed(drafts, now, meaning, writer)
     is_one_batch = total is not None and total <= ROWS_AT_FIRST
+    each = (write(batch) for batch in batches) if is_one_batch else overlapped(write, batches)
     written: list[Remembered] = []
-    for added in map(write, batches) if is_one_batch else overlapped(write, batches):
-        written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
-        if progress:
-            progress("storing", len(written), total)
+    with closing(each):
+        for added in each:
+            written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
+            if progress:
+                progress("storing", len(written), total)
     if writer is None:
         return written
     if embed_pending(store, meaning, namespace, writer, now, progress).waiting == 0:

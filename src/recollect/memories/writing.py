@@ -58,8 +58,9 @@ class Writing(Finding):
     ) -> list[Remembered]:
         """Keep many texts: rows first, found by keyword at once, then vectors, with progress.
 
-        They are written in batches; a draft that can't be used stops the work there, and the error says which
-        one it was and what was kept before it.
+        They are written in batches, and the next ones are taken from `drafts` while a batch is being written;
+        a draft that can't be used stops the work there, and the error says which one it was and what was kept
+        before it.
         """
         checks.choice(on_duplicate, ("reinforce", "keep"), what="way to treat duplicates")
         ready = (self._ready(draft) for draft in drafts)

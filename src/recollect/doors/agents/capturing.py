@@ -143,7 +143,7 @@ def capture(note: Note) -> int:
 
 
 def _keep(memories: Memories, note: Note, transcript: Transcript) -> int:
-    turns = (turn for turn in transcript.turns() if not _is_there(memories, turn.id))
+    turns = _new_turns(memories, transcript)
     first = next(turns, None)
     if first is None:
         return 0
@@ -158,6 +158,15 @@ def _keep(memories: Memories, note: Note, transcript: Transcript) -> int:
             yield _draft(turn, note.session)
 
     return len(memories.remember_many(drafts()))
+
+
+def _new_turns(memories: Memories, transcript: Transcript) -> Iterator[Turn]:
+    """Those that are not kept yet, each once: an agent may write down a turn again."""
+    met: set[str] = set()
+    for turn in transcript.turns():
+        if turn.id not in met and not _is_there(memories, turn.id):
+            met.add(turn.id)
+            yield turn
 
 
 def _is_there(memories: Memories, id: str) -> bool:

@@ -110,6 +110,11 @@ class Connections:
         with self._pool.connection() as connection:
             return action(PostgresStatements(connection, self.address.schema))
 
+    def try_once(self, action: Callable[[PostgresStatements], object]) -> None:
+        """Do something that nobody depends on; what goes wrong is passed over."""
+        with suppress(psycopg.Error, PoolClosed):
+            self._read_once(action)
+
     def write(self, action: Callable[[PostgresStatements], Result]) -> Result:
         """What an action writes in one transaction: all of it or nothing, and never twice.
 

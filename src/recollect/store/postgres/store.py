@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from recollect.errors import RecollectError, StoreError
+from recollect.errors import StoreError
 from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
@@ -70,8 +70,7 @@ class PostgresStore(SqlStore):
 
         result, memories = self._connections.write(attempt)
         if memories is not None:
-            with suppress(RecollectError):  # what was written is written
-                self._connections.read(lambda statements: statements.look_again(memories))
+            self._connections.try_once(lambda statements: statements.look_again(memories))
         return result
 
     def _together(self, asked: Sequence[Asked], settings: Sequence[str] = ()) -> list[list[Row]]:
