@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -74,6 +75,14 @@ def test_add_without_an_embedder_says_so(cli: Cli) -> None:
 def test_a_quiet_search_prints_ids_alone(cli: Cli) -> None:
     id = cli.add("The walrus likes herring")
     assert cli.out("-q", "search", "walrus") == f"{id}\n"
+
+
+def test_quiet_holds_for_one_command(cli: Cli) -> None:
+    log = logging.getLogger("recollect")
+    before = log.level
+    cli.add("The walrus likes herring")
+    cli.out("-q", "search", "walrus")
+    assert log.level == before != logging.ERROR
 
 
 def test_search_prints_rank_score_date_and_short_id(cli: Cli) -> None:

@@ -48,7 +48,7 @@ class Knowing(Blind):
 def talk(memories: Memories, *, shared: bool = True, more: str = "") -> None:
     """Sessions of two turns about a subject of their own; the second has words of the first, or has not.
 
-    `more` stands at the end of each reply.
+    `more` stands at the end of each reply. What is told of them must not change while an index is made.
     """
     drafts = []
     for n in range(TURNS):
@@ -62,6 +62,7 @@ def talk(memories: Memories, *, shared: bool = True, more: str = "") -> None:
             Draft(reply + more, id=f"reply-{n:02}", session=f"s{n}", speaker="Ben"),
         ]
     memories.remember_many(drafts)
+    memories.settle()
 
 
 class TestProposing:

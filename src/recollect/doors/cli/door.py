@@ -45,9 +45,7 @@ class Door:
         import recollect
 
         if self.quiet:
-            import logging
-
-            logging.getLogger("recollect").setLevel(logging.ERROR)
+            _hush()
         at_a_time: Mapping[str, Any] = {"clock": clock} if clock else {}
         return recollect.open(
             store or self.store,
@@ -88,6 +86,16 @@ class Door:
         """A progress bar where somebody sees it."""
         wanted = not self.quiet and sys.stderr.isatty() and not render.is_dumb()
         return progress.shown(wanted=wanted, colour=render.in_colour(sys.stderr))
+
+
+def _hush() -> None:
+    """Only errors are logged, until the command has ended."""
+    import logging
+
+    log = logging.getLogger("recollect")
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(functools.partial(log.setLevel, log.level))
+    log.setLevel(logging.ERROR)
 
 
 def _entries(value: object) -> Iterable[object]:
