@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pytest
 
 import recollect
 from recollect import Memories, StoreError, StoreFull, StoreReadOnly
+from recollect.store.sqlite.connections import Connections
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 KILLS = 50
@@ -485,7 +486,7 @@ def test_a_file_that_may_not_even_be_read(shelf: Path) -> None:
     path.chmod(0o000)
     (said,) = Child(READ, path).finish()
     assert said.startswith("refused Store"), said
-    assert str(path) in said
+    assert f"{path} can't be opened: change its permissions or its folder's" in said
 
 
 def test_a_folder_that_may_not_be_entered(shelf: Path) -> None:
@@ -502,6 +503,7 @@ def test_a_folder_that_may_not_be_written_to(shelf: Path) -> None:
     shelf.chmod(0o555)
     (said,) = Child(READ, shelf / "new.db").finish()
     assert said.startswith("refused Store"), said
+    assert "new.db can't be opened: change its permissions or its folder's" in said
 
 
 def test_an_empty_file_that_may_not_be_written(shelf: Path) -> None:
@@ -524,6 +526,45 @@ def test_a_log_left_behind_beside_a_read_only_file(shelf: Path) -> None:
         file.chmod(0o444)
     said = Child(READ, path, "plain").finish()
     assert said[0] == "found one", said
+
+
+GONE: dict[str, Callable[[Path], object]] = {
+    "moved": lambda path: path.rename(path.with_name("moved.db")),
+    "removed": Path.unlink,
+    "replaced": lambda path: Path(shutil.copy(path, path.with_name("copy.db"))).replace(path),
+}
+
+
+@pytest.mark.parametrize("how", GONE)
+def test_a_file_that_is_taken_away_while_it_is_open_is_not_used_any_more(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "memory.db"
+    memories = opened(path)
+    memories.remember("The harbour opens at six", id="one")
+    GONE[how](path)
+    was_there = path.exists()
+    for action in (
+        lambda: memories.remember("The harbour closes at ten"),
+        lambda: memories.recall("harbour"),
+        lambda: memories.doctor(),
+    ):
+        with pytest.raises(
+            StoreError, match=r"was moved, removed or replaced while it was open.* put it back"
+        ):
+            action()
+    assert path.exists() == was_there, "no empty one was made in its place"
+    memories.close()
+
+
+def test_what_is_being_written_while_the_file_is_taken_away_is_not_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connections = Connections(path)
+    with pytest.raises(StoreError, match="was moved, removed or replaced"), connections.writing() as writer:
+        writer.execute("CREATE TABLE late (x)")
+        path.rename(tmp_path / "moved.db")
+    (tmp_path / "moved.db").rename(path)
+    with connections.writing() as writer:  # it is back
+        assert writer.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'late'").get == 0
+    connections.close()
 
 
 def test_the_log_is_gone_after_closing(tmp_path: Path) -> None:

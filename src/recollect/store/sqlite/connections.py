@@ -47,7 +47,8 @@ class Connections:
         """Open the file, or make it; without a path, a store in memory that ends with this object."""
         self.path = path
         self.read_only = False
-        self._name = str(path.absolute()) if path else f"file:/recollect-{id(self)}?vfs=memdb"
+        self._place = path.absolute() if path else None  # wherever the process goes
+        self._name = str(self._place) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: dict[apsw.Connection, int] = {}  # and by which thread
         self._taking = threading.Condition()
@@ -55,6 +56,7 @@ class Connections:
         self._writer: apsw.Connection | None = None
         self._lock = threading.RLock()
         self._closed = False
+        self._identity: tuple[int, int] | None = None
         mind_forks(self)
         with self.translated():
             if path and not create and not path.exists():
@@ -62,6 +64,7 @@ class Connections:
                     f"There is no store at {path} yet: remember something first, or name another."
                 )
             self._writer = self._open_first()
+        self._identity = self._identify()
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -102,6 +105,7 @@ class Connections:
             writer.execute("BEGIN IMMEDIATE")
             try:
                 yield writer
+                self._check_in_place()  # else it would be acknowledged, and gone
                 writer.execute("COMMIT")
             except BaseException:
                 if writer.in_transaction:
@@ -159,6 +163,23 @@ class Connections:
                 f"{self.path} was in use by another thread while this process was forked: "
                 "fork before that, or let multiprocessing spawn."
             )
+        self._check_in_place()
+
+    def _check_in_place(self) -> None:
+        """SQLite would go on with a file that has no name any more, and make an empty one where it was."""
+        if self._identify() != self._identity:
+            raise StoreError(
+                f"{self.path} was moved, removed or replaced while it was open, so it is not used any more: "
+                "put it back, or open it again; where it was moved, its -wal file must go with it."
+            )
+
+    def _identify(self) -> tuple[int, int] | None:
+        """Which file is at the path now; None for none."""
+        try:
+            found = self._place.stat() if self._place else None
+        except OSError:
+            return None
+        return (found.st_dev, found.st_ino) if found else None
 
     def before_fork(self) -> None:
         """Nobody writes, nobody is in the middle of reading (the child would inherit SQLite's own locks, held
@@ -296,7 +317,11 @@ class Connections:
             ) from error
         except apsw.ReadOnlyError as error:
             raise StoreReadOnly(
-                f"{where} can't be written: change its permissions, or copy it elsewhere."
+                f"{where} can't be written: change its permissions or its folder's, or copy it elsewhere."
+            ) from error
+        except (PermissionError, apsw.CantOpenError) as error:
+            raise StoreError(
+                f"{where} can't be opened: change its permissions or its folder's, or name another file."
             ) from error
         except apsw.NotADBError as error:
             raise NotAStore(f"{where} is not a Recollect store: name another file, or a new one.") from error
