@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -308,6 +309,15 @@ MEANT_OTHERWISE: list[tuple[str, Action, type[RecollectError]]] = [
     ("an unreadable timeframe", lambda m: m.recall("x", timeframe="when pigs fly"), InvalidInput),
     ("an empty timeframe", lambda m: m.recall("x", timeframe=""), InvalidInput),
     ("two timeframes", lambda m: m.recall("x", timeframe="today", since="2026-01-01"), InvalidInput),
+    ("documents, perhaps", lambda m: m.recall("x", include_documents=anything("no")), InvalidInput),
+    ("one text for many", lambda m: m.remember_many("a text"), InvalidInput),
+    ("nothing for many", lambda m: m.remember_many(anything(None)), InvalidInput),
+    ("several ids, history", lambda m: m.history(anything([OLD])), InvalidInput),
+    ("several ids, relations", lambda m: m.relations(anything([])), InvalidInput),
+    ("several ids, update", lambda m: m.update(anything([OLD]), tags=["a"]), InvalidInput),
+    ("several ids, supersedes", lambda m: m.supersede(OLD, anything([NEW])), InvalidInput),
+    ("several ids, timeline", lambda m: m.timeline(anything([])), InvalidInput),
+    ("several ids, why_not", lambda m: m.why_not("x", anything([OLD])), InvalidInput),
     ("a query of bytes", lambda m: m.recall(anything(b"x")), InvalidInput),
     ("no query", lambda m: m.recall(anything(None)), InvalidInput),
     ("a query of 10 MB", lambda m: m.recall(TEN_MEGABYTES), InvalidInput),
@@ -322,6 +332,8 @@ MEANT_OTHERWISE: list[tuple[str, Action, type[RecollectError]]] = [
     ("metadata of 1 MB", lambda m: m.remember("x", metadata={"a": "x" * 1_000_000}), InvalidInput),
     ("metadata in a circle", lambda m: m.remember("x", metadata=_circle()), InvalidInput),
     ("a vector of the wrong length", lambda m: m.remember("x", vector=[1.0, 2.0]), InvalidInput),
+    ("a vector of words", lambda m: m.remember("x", vector=anything("x")), InvalidInput),
+    ("a vector of uneven rows", lambda m: m.remember("x", vector=anything([[1.0], []])), InvalidInput),
     ("a vector of zeros", lambda m: m.remember("x", vector=[0.0] * 256), InvalidInput),
     ("a vector with NaN", lambda m: m.remember("x", vector=[float("nan")] * 256), InvalidInput),
     ("a document without a name", lambda m: m.ingest("just text"), InvalidInput),
@@ -573,6 +585,27 @@ def test_places_where_no_file_can_be(url: str) -> None:
 def test_a_place_that_is_no_place(url: str) -> None:
     with pytest.raises(ConfigError, match=":"):
         opened(url)
+
+
+@pytest.mark.parametrize("url", [5, b"memory.db", ["memory.db"]])
+def test_a_place_that_is_no_text(url: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="A store is a path or a URL"):
+        opened(anything(url))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "way_out"),
+    [
+        (lambda m: m.remember("x" * 1_000_001), "split it, or keep it as a document with ingest()."),
+        (lambda m: m.ingest("x" * 20_000_001, name="big"), "split it."),
+        (lambda m: m.remember("x", id="x" * 501), "make it shorter."),
+    ],
+)
+def test_what_is_too_long_says_how_it_fits(unchanged: Memories, action: Action, way_out: str) -> None:
+    with pytest.raises(InvalidInput, match=f": {re.escape(way_out)}$"):
+        action(unchanged)
 
 
 def test_a_bad_namespace_makes_no_file(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ LONGEST_DOCUMENT = 20_000_000
 LONGEST_NAME = 500
 LONGEST_METADATA = 100_000
 LARGEST_LIMIT = 1_000
+_SHORTER = {LONGEST_TEXT: "split it, or keep it as a document with ingest()", LONGEST_DOCUMENT: "split it"}
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -30,10 +31,8 @@ def text(value: object, *, what: str = "The text", longest: int = LONGEST_TEXT) 
     if not value.strip():
         raise InvalidInput(f"{what} is empty: give at least one word.")
     if len(value) > longest:
-        raise InvalidInput(
-            f"{what} has {len(value):,} characters, more than {longest:,}: "
-            "split it, or keep it as a document with ingest()."
-        )
+        way_out = _SHORTER.get(longest, "make it shorter")
+        raise InvalidInput(f"{what} has {len(value):,} characters, more than {longest:,}: {way_out}.")
     return _storable(value, what)
 
 

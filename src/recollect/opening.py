@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from os import PathLike
 from pathlib import Path
 
 from recollect import checks, config, drafting
@@ -35,6 +36,10 @@ def open(
     refuses to make a new store; `clock` and `count_tokens` are for tests and for exact token counts.
     """
     by_name = embedder if isinstance(embedder, str) else None
+    if url is not None and not isinstance(url, (str, PathLike)):
+        raise ConfigError(
+            f"A store is a path or a URL, not {type(url).__name__}: give one, such as memory.db."
+        )
     place = None if url is None else str(url)
     settings = config.load(url=place, namespace=namespace, embedder=by_name, quick=quick)
     setting = embedder if embedder is not None and not isinstance(embedder, str) else settings.embedder

@@ -301,7 +301,10 @@ def _given(draft: Draft, writer: Writer | None) -> Vector | None:
 
     wanted = writer.generation.dimensions
     with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
-        vector = np.asarray(draft.vector, np.float32)
+        try:
+            vector = np.asarray(draft.vector, np.float32)
+        except (TypeError, ValueError):  # no numbers at all, or rows of different lengths
+            vector = np.empty(0, np.float32)
         length = np.sqrt(vector.dot(vector)) if vector.shape == (wanted,) else np.float32(np.nan)
     if not math.isfinite(length):
         raise InvalidInput(

@@ -32,11 +32,11 @@ class Exploring(Finding):
 
         What is hidden or has expired is left out, and of a very long history all but the nearest steps.
         """
-        return self._store.history(self._namespace, self.get(id).id, LONGEST_HISTORY, self._now())
+        return self._store.history(self._namespace, self._one(id).id, LONGEST_HISTORY, self._now())
 
     def neighbourhood(self, id: Id, *, limit: int = 40) -> Neighbourhood:
         """A memory, those within two edges of it and those beside it in its session, nearest first."""
-        centre, now = self.get(id), self._now()
+        centre, now = self._one(id), self._now()
         checks.limit(limit, lowest=1, highest=200)
         edges = self._store.relations(self._namespace, [centre.id], _EDGES)
         beside = self._beside(centre)

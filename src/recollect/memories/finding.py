@@ -128,7 +128,7 @@ class Finding(Front):
     ) -> Recall:
         asked = checks.query(query)
         given = self._given_time(timeframe, filters)
-        if include_documents:
+        if checks.flag(include_documents, what="include_documents"):
             filters.setdefault("kind", KINDS)
         return recalling.recall(self._store, self._meaning, self.scope(**filters), asked, options, given)
 
@@ -164,7 +164,7 @@ class Finding(Front):
         Options as in `recall`. Nothing is marked as used.
         """
         alone = self.in_namespace(self._namespace)
-        memory = alone.get(id)
+        memory = alone._one(id)
         options |= {"reinforce": False}
         returned = alone.recall(query, **options)
         deeper = alone.recall(query, **options | {"limit": missing.DEEPEST, "min_confidence": "none"})
@@ -231,7 +231,7 @@ class Finding(Front):
         page before.
         """
         if anchor is not None:
-            return self._around(self.get(anchor), before, after)
+            return self._around(self._one(anchor), before, after)
         self._given_time(timeframe, filters)
         filters.setdefault("include_superseded", True)
         scope = replace(self.scope(**filters), older_than=older_than)

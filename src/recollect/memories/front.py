@@ -128,6 +128,10 @@ class Front:
                 raise NoSuchMemory(f"There is no memory {id!r} in the namespace {self._namespace!r}.")
         return found[wanted[0]] if isinstance(ids, Id) else [found[id] for id in wanted]
 
+    def _one(self, id: Id) -> Memory:
+        """A memory by its id, where a list of them is a mistake."""
+        return self.get(checks.id_of(id))
+
     def find_id(self, ending: str) -> str:
         """The id that ends so: people type the last few characters."""
         found = self._store.ids_ending(self._namespace, checks.name(ending, what="The id"))
@@ -142,4 +146,6 @@ class Front:
 
     def relations(self, id: Id, *, limit: int = 1000) -> list[Relation]:
         """The edges of a memory, both ways, the oldest first."""
-        return self._store.relations(self._namespace, [self.get(id).id], checks.limit(limit, highest=100_000))
+        return self._store.relations(
+            self._namespace, [self._one(id).id], checks.limit(limit, highest=100_000)
+        )

@@ -113,7 +113,7 @@ class Sessions(Finding):
     def session_context(self, id: Id) -> SessionContext | None:
         """The session that used a memory last, and how; None when none did."""
         self._later.finish()
-        found = self._store.last_use(self._namespace, self.get(id).id)
+        found = self._store.last_use(self._namespace, self._one(id).id)
         if found is None:
             return None
         session, usage, touched = found

@@ -63,6 +63,8 @@ class Writing(Finding):
         before it.
         """
         checks.choice(on_duplicate, ("reinforce", "keep"), what="way to treat duplicates")
+        if isinstance(drafts, str) or not isinstance(drafts, Iterable):
+            raise InvalidInput(f"Drafts come in a list or the like, not as {type(drafts).__name__}.")
         ready = (self._ready(draft) for draft in drafts)
         sized = [*ready] if isinstance(drafts, Sequence) else ready
         return remembering.remember_many(
@@ -81,7 +83,7 @@ class Writing(Finding):
         now = self._now()
         vector = None
         writer = remembering.writer_of(self._store, self._meaning, self._namespace)
-        planned = drafting.changed(self.get(id), dict(changes), now)
+        planned = drafting.changed(self._one(id), dict(changes), now)
         if writer is not None and {"text", "speaker"} & changes.keys():
             vector = remembering.vector_of(self._meaning, writer, self._namespace, planned)
             if vector is None:
@@ -98,11 +100,11 @@ class Writing(Finding):
             now=now,
             session=self._session,
         )
-        return self.get(id)
+        return self._one(id)
 
     def supersede(self, old: Id, new: Id, *, at: When | None = None) -> None:
         """`new` took the place of `old`: its validity ends when `new` began to hold (or `at`)."""
-        successor = self.get(new)
+        successor = self._one(new)
         if checks.id_of(old) == successor.id:
             raise InvalidInput("A memory can't supersede itself: give two ids.")
         closed = moment_or_none(at) or successor.valid_from or successor.created_at
@@ -110,9 +112,9 @@ class Writing(Finding):
 
     def unsupersede(self, id: Id) -> Memory:
         """Take a supersession back: the memory holds again, as if nothing had taken its place."""
-        if self._store.unsupersede(self._namespace, self.get(id).id, self._now()) is None:
+        if self._store.unsupersede(self._namespace, self._one(id).id, self._now()) is None:
             raise InvalidInput(f"{checks.id_of(id)} was not superseded: there is nothing to take back.")
-        return self.get(id)
+        return self._one(id)
 
     def relate(self, source: Id, target: Id, type: str = "related_to", origin: str = "user") -> Relation:
         """Draw a typed edge between two memories; drawing it again changes nothing."""
@@ -144,7 +146,7 @@ class Writing(Finding):
 
     def _raise(self, id: Id, amount: float) -> Memory:
         self._later.finish()
-        keys = self._store.keys_of(self._namespace, [self.get(id).id])
+        keys = self._store.keys_of(self._namespace, [self._one(id).id])
         self._store.touch(
             self._namespace,
             keys,
@@ -154,7 +156,7 @@ class Writing(Finding):
             usage="reinforced" if amount >= 0 else "updated",
             uses=0,
         )
-        return self.get(id)
+        return self._one(id)
 
     def forget(
         self,
