@@ -370,7 +370,7 @@ def test_reembed_gives_vectors_to_all(cli: Cli) -> None:
     assert cli.json("stats")["pending_vectors"] == 1
     assert cli.out("reembed") == "all embedded\n"
     assert cli.json("stats")["pending_vectors"] == 0
-    assert "No embedder" in cli.error("--embedder", "none", "reembed", code=4)
+    assert "switched off" in cli.error("--embedder", "none", "reembed", code=4)
 
 
 def test_quiet_holds_for_making_and_moving_a_store(cli: Cli) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import recollect
 from recollect.embed import base, models, onnx, static
 from recollect.embed.base import Embedder, default_embedder, find_embedder
 from recollect.errors import ConfigError, EmbedderFailed, EmbedderMissing
@@ -191,6 +192,28 @@ def test_a_model_that_is_not_installed_says_what_to_do(monkeypatch: pytest.Monke
         with pytest.raises(EmbedderMissing, match=f"pip install recollect-{name}"):
             find_embedder(name)
     assert default_embedder() is None
+
+
+def test_where_no_model_is_installed_the_first_memory_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(models, "package_of", lambda name: None)
+    advice = "the model arctic-s is not installed: pip install recollect-arctic-s"
+    with recollect.open(tmp_path / "memory.db", embedder="auto") as memories:
+        assert not memories.remember("Grace reviews all migrations").embedded
+        memories.remember("Standup is at ten")
+        assert [hit.memory.content for hit in memories.recall("migrations")] == [
+            "Grace reviews all migrations"
+        ]
+        with pytest.raises(EmbedderMissing, match=advice):
+            memories.reembed()
+    (said,) = caplog.messages
+    assert said.startswith(f"No vectors for now: {advice}")
+    with recollect.open(tmp_path / "memory.db", embedder="none") as memories:
+        memories.remember("Releases go out on Thursdays")
+        with pytest.raises(EmbedderMissing, match="switched off"):
+            memories.reembed()
+    assert caplog.messages == [said], "who wants no vectors is not told that they are missing"
 
 
 @pytest.mark.parametrize("distribution", ["recollect_tiny_s-2.0.dist-info", "by_somebody_else-1.0.dist-info"])

@@ -94,7 +94,7 @@ class Meaning:
         return self._setting == "none"
 
     def writer(self, facts: NamespaceFacts | None) -> Embedder | None:
-        """The embedder that new memories of this namespace are given vectors by; None for none."""
+        """The embedder that new memories of this namespace are given vectors by; None where they are off."""
         if self.is_off:
             return None
         if not isinstance(self._setting, str):
@@ -107,7 +107,7 @@ class Meaning:
             except EmbedderMissing:
                 pass  # the best one that is installed starts a new generation
         if self._default is None:
-            self._default = default_embedder()
+            self._default = default_embedder() or self._find("arctic-s")  # which says what is missing
         return self._default
 
     def query(self, text: str, facts: Iterable[NamespaceFacts]) -> QueryVector:

@@ -76,7 +76,7 @@ class Upkeep(Front):
         embedder = self._meaning.writer(facts)
         if embedder is None:
             raise EmbedderMissing(
-                "No embedder is installed or set: pip install recollect-arctic-s, or set embedder to another."
+                "Vectors are switched off (embedder none): set another embedder, such as arctic-s."
             )
         prepare = getattr(embedder, "prepare", None)
         if prepare is not None:
