@@ -24,7 +24,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
         ("add x --importance much", "is not a valid float"),
         ("add x --sector odd", "is not one of"),
         ("add x --at yesterday", "is not a date"),
-        ("add x --expires 5q", "is not a date"),
+        ("add x --expires 5q", "+01:00, or a span such as 30d"),
         ("add x --expires 999999999y", "after the year 9999"),
         ("add x --valid-from 2026-02-01 --valid-until 2026-01-01", "ends"),
         ("add x --meta novalue", "is not of the form NAME=VALUE"),

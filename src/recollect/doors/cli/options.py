@@ -90,7 +90,7 @@ _RECALL = (
         multiple=True,
         metavar="NAME=X",
         callback=lambda _c, _p, given: pairs(given, number) or None,
-        help="What a part counts in the fusion: semantic, keyword, salience or recency.",
+        help="What a part counts: semantic, keyword; with --fusion weighted also salience and recency.",
     ),
     click.option(
         "--threshold",
@@ -180,17 +180,24 @@ _LENGTHS = {
 }
 
 
-def expiry(text: str | None, now: datetime | None = None) -> datetime | str | None:
-    """When something expires: a date or time as it was given, or a span from now on.
+def expiry(text: str | None, now: datetime | None = None) -> datetime | None:
+    """When something expires: a date or time, or a span from now on.
 
     >>> expiry("30d", datetime(2026, 3, 1)).isoformat()
     '2026-03-31T00:00:00'
-    >>> expiry("2026-12-31")
-    '2026-12-31'
+    >>> expiry("2026-12-31").isoformat()
+    '2026-12-31T00:00:00+00:00'
     """
-    span = re.fullmatch(_SPAN, text.strip()) if text else None
+    if text is None:
+        return None
+    span = re.fullmatch(_SPAN, text.strip())
     if span is None:
-        return text
+        from recollect.times import moment
+
+        try:
+            return moment(text)
+        except InvalidInput as error:
+            raise InvalidInput(f"{error}, or a span such as 30d") from None
     try:
         return (now or datetime.now(UTC)) + int(span[1]) * _LENGTHS[span[2][0].lower()]
     except OverflowError:
