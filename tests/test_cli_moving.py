@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from recollect.doors.cli import jsonl
 from tests.test_cli import Cli
 
 
@@ -107,7 +110,7 @@ def test_an_export_to_a_file_is_complete_or_not_there(filled: Cli, monkeypatch: 
 
     with monkeypatch.context() as patch:
         patch.setattr(Memories, "export_records", broken)
-        assert filled.error("export", str(target), code=3) == "No space left on device."
+        assert filled.error("export", str(target), code=3) == f"{target}: No space left on device."
     assert target.read_text() == "the last one"
     assert sorted(path.name for path in filled.folder.iterdir() if "part" in path.name) == []
     assert filled.out("export", str(target)).startswith(f"{target}  ")
@@ -118,6 +121,18 @@ def test_an_export_to_a_file_is_complete_or_not_there(filled: Cli, monkeypatch: 
 def test_an_export_to_a_device_leaves_it_one(filled: Cli) -> None:
     filled.run("export", "/dev/null")
     assert not Path("/dev/null").is_file()
+
+
+def test_whether_a_file_may_be_read_is_found_out_by_reading(
+    filled: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(name: str) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", name)
+
+    (filled.folder / "notes.jsonl").write_text('{"text": "a note"}\n')
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(jsonl, "reading", refuse)
+    assert filled.error("import", "notes.jsonl", code=3) == "notes.jsonl: Permission denied."
 
 
 def test_a_damaged_export_changes_nothing(filled: Cli) -> None:

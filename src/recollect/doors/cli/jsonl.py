@@ -155,6 +155,13 @@ def write(records: Iterable[Mapping[str, Any]], stream: IO[str]) -> int:
 
 def write_file(records: Iterable[Mapping[str, Any]], path: Path) -> int:
     """The same into a file, which is there complete or not at all; compressed if its name ends in .gz."""
+    try:
+        return _write_whole(records, path)
+    except OSError as error:  # it may name the file that is written aside, or none
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_whole(records: Iterable[Mapping[str, Any]], path: Path) -> int:
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="\n") as stream:
             return write(records, stream)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from recollect.types import Ingested
 
 
+def _file(**settings: Any) -> click.Path:
+    """A file or -; whether it may be read or written is found out by doing so."""
+    return click.Path(dir_okay=False, allow_dash=True, readable=False, **settings)
+
+
 @command()
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=options.file_type(exists=True, allow_dash=True)
@@ -69,7 +74,7 @@ def _ingested(done: Ingested) -> str:
 
 
 @command(name="import")
-@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file", metavar="FILE", type=_file(exists=True))
 @click.option("--keep-ids", is_flag=True, help="Take over the ids of foreign records (else metadata).")
 @click.option("--keep-duplicates", is_flag=True, help="Add foreign records whose text is there already.")
 def import_(door: Door, file: str, keep_ids: bool, keep_duplicates: bool) -> None:
@@ -138,7 +143,7 @@ def _add(
 
 
 @command()
-@click.argument("file", metavar="[FILE]", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("file", metavar="[FILE]", default="-", type=_file())
 @click.option("--vectors", is_flag=True, help="The vectors too, so that nothing needs to be embedded anew.")
 def export(door: Door, file: str, vectors: bool) -> None:
     """Write everything in the namespace as JSON lines, losing nothing; to standard output without FILE.
