@@ -51,6 +51,17 @@ def test_ingest_files_folders_and_standard_input(cli: Cli) -> None:
     assert "1 document" in cli.out("forget", "--document", str(Path("notes/a.md")), "--yes")
 
 
+def test_documents_are_listed_by_name(cli: Cli) -> None:
+    cli.run("add", "A note is no document")
+    assert cli.json("documents", code=1) == []
+    assert "recollect ingest" in cli.run("documents", code=1).stderr
+    for name, text in (("b.md", "# One\n\nFirst.\n\n# Two\n\nSecond."), ("a.md", "Alone.")):
+        cli.run("ingest", "-", "--name", name, input=text)
+    listed = [line.split() for line in cli.out("documents").splitlines()]
+    assert [line[:2] for line in listed] == [["document", "passages"], ["a.md", "1"], ["b.md", "2"]]
+    assert [each["name"] for each in cli.json("documents")] == ["a.md", "b.md"]
+
+
 def test_ingest_goes_on_after_a_file_that_is_no_text(cli: Cli) -> None:
     for name, content in (("a.txt", b"\xff\xfe"), ("b.txt", b"fine text"), ("c.txt", b"  ")):
         (cli.folder / name).write_bytes(content)

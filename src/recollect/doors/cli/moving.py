@@ -73,6 +73,22 @@ def _ingested(done: Ingested) -> str:
     return f"{render.one_line(document.name)}  {done.outcome}, {passages}"
 
 
+@command()
+def documents(door: Door) -> None:
+    """List the documents of the namespace, and how many passages each has.
+
+    \b
+    Example:
+      recollect documents
+    """
+    with door.open() as memories:
+        found = memories.documents()
+    rows = [(each.name, f"{each.passages:,}", render.when(each.updated_at)) for each in found]
+    door.answer(found, render.table(("document", "passages", "taken in"), rows, right=(1,)) if rows else ())
+    if not found:
+        door.nothing("There are no documents yet: recollect ingest takes some in.")
+
+
 @command(name="import")
 @click.argument("file", metavar="FILE", type=_file(exists=True))
 @click.option("--keep-ids", is_flag=True, help="Take over the ids of foreign records (else metadata).")

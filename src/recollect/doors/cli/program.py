@@ -36,6 +36,7 @@ COMMANDS = {
     },
     "Bringing in and taking out": {
         "ingest": ("moving", "Take in documents: files, folders or standard input."),
+        "documents": ("moving", "List the documents that were taken in."),
         "watch": ("watching", "Take in the documents of folders as they change."),
         "import": ("moving", "Bring in JSON lines: an export, or any with a text."),
         "export": ("moving", "Write everything in the namespace as JSON lines."),

@@ -22,8 +22,8 @@ overrides in memories are shown escaped, never obeyed.
 
 - `--json`: the answer is one JSON document, the same that the other doors give.
 - `--jsonl`: JSON lines. An answer that is a list (`search`, `show`, `timeline`, `sessions`, `ingest`,
-  `relate --list`, `doctor`) gives one line for each element, any other answer is one line. A line of `search`
-  is a hit with its `query` and `rank`.
+  `documents`, `relate --list`, `doctor`) gives one line for each element, any other answer is one line. A
+  line of `search` is a hit with its `query` and `rank`.
 - What has several answers, or no end, is one line for each with `--json` too: the questions of `search -`,
   the events of `watch`. Each line is written when it is known. `export` always writes JSON lines.
 - `-` is standard input wherever a text or a file is asked for: `add`, `--summary`, `supersede --text`,
