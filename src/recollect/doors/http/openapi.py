@@ -21,7 +21,6 @@ _REFUSALS = {
     401: "There is no token, or it is not known.",
     403: "The token does not allow it, or it comes from a foreign page.",
     404: "There is no such thing.",
-    406: "Only JSON can be given.",
     409: "The store is not ready for it: an embedder or vectors are missing.",
     413: "The request or its answer would be too large.",
     415: "The body is not JSON.",

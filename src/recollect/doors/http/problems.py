@@ -27,7 +27,6 @@ TITLES = {
     403: "That is not allowed",
     404: "There is no such thing",
     405: "That can't be done here",
-    406: "That form is not available",
     409: "The store is not ready for that",
     413: "That is too large",
     415: "That form can't be read",
