@@ -24,6 +24,8 @@ import pytest
 import recollect
 from recollect import Draft, Memories, NoSuchMemory, StoreError
 from recollect.embed.hashing import HashingEmbedder
+from recollect.memories import front
+from recollect.store.sqlite import connections
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SECONDS = float(os.environ.get("RECOLLECT_TEST_SECONDS", "20"))
@@ -304,6 +306,29 @@ def test_a_recall_waits_for_no_lock(tmp_path: Path) -> None:
         assert memories.timeline(limit=1)
         kept = memories.get(memories.timeline(limit=1)[0].id)
         assert kept.access_count == 5, "and the notes are made when the lock is free"
+
+
+def test_closing_does_not_wait_for_whoever_writes_on_and_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A search has its answer: it may not take as long as the import of somebody else."""
+    monkeypatch.setattr(connections, "PATIENCE", 3600.0)
+    monkeypatch.setattr(front, "PATIENCE_AT_THE_END", 0.2)
+    path = tmp_path / "memory.db"
+    memories = opened(path)
+    kept = memories.remember("The harbour opens at six").id
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    assert len(memories.recall("harbour")) == 1
+    closing = threading.Thread(target=memories.close, daemon=True)
+    closing.start()
+    closing.join(60)
+    assert not closing.is_alive()
+    assert "held" in caplog.text and "until it was closed" in caplog.text
+    other.execute("ROLLBACK")
+    other.close()
+    with opened(path) as memories:
+        assert memories.get(kept).access_count == 0
 
 
 def test_closing_while_others_read_leaves_nothing_open(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from recollect.store.base import Store
 from recollect.types import Memory, Relation, Remembered
 
 RECALL_REINFORCEMENT = 0.02
+PATIENCE_AT_THE_END = 5.0
+"""How long closing waits for what was recalled to be marked as used, in seconds."""
 Clock = Callable[[], datetime]
 Id = str | Memory | Remembered
 
@@ -70,8 +72,11 @@ class Front:
         self.close()
 
     def close(self) -> None:
-        """Finish what goes on in the background and let go of the store; a view only does the first."""
-        self._later.finish()
+        """Finish what goes on in the background and let go of the store; a view only does the first.
+
+        While another process writes for long, what was recalled last is left unmarked.
+        """
+        self._later.finish(PATIENCE_AT_THE_END)
         if self._owner:
             self._store.close()
             self._meaning.close()

@@ -56,6 +56,7 @@ class Connections:
         self._writer: apsw.Connection | None = None
         self._lock = threading.RLock()
         self._closed = False
+        self._ending = threading.Event()  # nobody waits for other processes any more
         self._identity: tuple[int, int] | None = None
         mind_forks(self)
         with self.translated():
@@ -122,10 +123,11 @@ class Connections:
                 except (apsw.BusyError, apsw.FullError, apsw.IOError):
                     return  # what was removed is committed; another checkpoint will fold it in
                 finally:
-                    self._writer.set_busy_handler(_Waiting())
+                    self._writer.set_busy_handler(_Waiting(self._ending))
 
     def close(self) -> None:
-        """Close every connection; closing twice is fine."""
+        """Close every connection; closing twice is fine. Who still waits for another process gives up."""
+        self._ending.set()
         with self._lock:
             self._closed = True
             self._let_go()
@@ -208,7 +210,7 @@ class Connections:
             else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         )
         connection = apsw.Connection(self._name, flags=flags | apsw.SQLITE_OPEN_URI, statementcachesize=200)
-        connection.set_busy_handler(_Waiting())
+        connection.set_busy_handler(_Waiting(self._ending))
         if self.path and not self.read_only:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = FULL")
@@ -308,9 +310,8 @@ class Connections:
         try:
             yield
         except (apsw.BusyError, apsw.LockedError) as error:
-            raise StoreBusy(
-                f"Another process has held {where} for {PATIENCE:.0f} s: try again later."
-            ) from error
+            how_long = "until it was closed" if self._ending.is_set() else f"for {PATIENCE:.0f} s"
+            raise StoreBusy(f"Another process has held {where} {how_long}: try again later.") from error
         except apsw.FullError as error:
             raise StoreFull(
                 f"The disk that holds {where} is full: make room; nothing was changed."
@@ -334,15 +335,16 @@ class Connections:
 
 
 class _Waiting:
-    """Called by SQLite while another process writes: wait a little, give up when patience ends."""
+    """Called by SQLite while another process writes: wait a little, until patience or all work ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, ending: threading.Event | None = None) -> None:
         self._since = 0.0
+        self._ending = ending
 
     def __call__(self, calls_before: int) -> bool:
         if calls_before == 0:
             self._since = time.monotonic()
-        if time.monotonic() - self._since > PATIENCE:
+        if time.monotonic() - self._since > PATIENCE or (self._ending and self._ending.is_set()):
             return False
         time.sleep(random.uniform(0.0005, 0.008))
         return True
