@@ -276,6 +276,17 @@ def test_a_replaced_vector_does_not_stand_in_the_way_of_the_one_that_holds(
         assert len(by_meaning(memories, vector, session="quiet")) == 10
 
 
+def test_vectors_that_a_memory_had_before_do_not_crowd_others_out(path: Path) -> None:
+    """They are held in memory for a while: the nearest that still hold are found behind them."""
+    with opened(path) as memories:
+        memories.remember_many(f"A garden number {number}" for number in range(30))
+        id = memories.remember("The harbour").id
+        vector = HashingEmbedder(64).embed(["The harbour"])[0]
+        for number in range(40):
+            memories.update(id, text=f"The harbour {number}")
+            assert len(by_meaning(memories, vector, 3)) == 3
+
+
 def test_a_broken_vector_costs_nobody_else_theirs(path: Path) -> None:
     with opened(path) as memories:
         ids = [each.id for each in memories.remember_many(f"The harbour {number}" for number in range(20))]
