@@ -107,6 +107,21 @@ def test_a_damaged_segment(path: Path, damage: str, when: str) -> None:
             assert_made_anew(memories, path)
 
 
+@pytest.mark.parametrize("damage", ["deleted", "cut in the middle"])
+def test_what_is_forgotten_leaves_no_trace_beside_a_damaged_segment(path: Path, damage: str) -> None:
+    """None of them can be struck out then."""
+    with opened(path) as memories:
+        id = memories.remember("The lighthouse").id
+        index(memories)
+    DAMAGE[damage](next(file for file in segments(path) if file.name.startswith("vectors")))
+    assert any(b"lighthous" in file.read_bytes() for file in segments(path))
+    with opened(path) as memories:
+        memories.forget(id)
+        assert not any(b"lighthous" in file.read_bytes() for file in segments(path))
+        assert_sound(memories)
+        assert_made_anew(memories, path)
+
+
 @pytest.mark.parametrize("number", range(6))
 def test_a_file_of_something_else(path: Path, number: int) -> None:
     garbage(segments(path)[number])
