@@ -50,7 +50,7 @@ class VectorSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the vectors of a namespace stand."""
-        return spans.span(self.spaces, self.starts, namespace)
+        return spans.span(self.spaces, self.starts, namespace, len(self))
 
     def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
         """Nearly always the nearest vectors of a namespace, and a few more, in no order.
@@ -141,7 +141,7 @@ def _in_order(numbers: Numbers, memories: Numbers, spaces: Numbers) -> NDArray[n
 
 
 def _owners(segment: VectorSegment, living: NDArray[np.intp]) -> tuple[Numbers, Numbers, Numbers]:
-    spaces = np.repeat(segment.spaces, np.diff(segment.starts))
+    spaces = spans.owners(segment.spaces, segment.starts, len(segment))
     return segment.numbers[living], segment.memories[living], spaces[living]
 
 
