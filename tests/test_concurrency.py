@@ -306,6 +306,35 @@ def test_a_recall_waits_for_no_lock(tmp_path: Path) -> None:
         assert kept.access_count == 5, "and the notes are made when the lock is free"
 
 
+class Interrupted:
+    """A connection that is interrupted as soon as it has begun to write."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, *given: Any) -> Any:
+        found = self._connection.execute(sql, *given)
+        if sql.startswith("BEGIN"):
+            raise KeyboardInterrupt
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_an_interrupt_as_a_write_begins_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as memories, opened(tmp_path / "memory.db") as another:
+        connections = memories._store._connections  # type: ignore[attr-defined]
+        writer = connections._writer
+        connections._writer = Interrupted(writer)
+        with pytest.raises(KeyboardInterrupt):
+            memories.remember("interrupted")
+        connections._writer = writer
+        memories.remember("the first")
+        another.remember("the second")
+        assert memories.stats().memories == 2
+
+
 def test_closing_while_others_read_leaves_nothing_open(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     memories = opened(path)

@@ -72,9 +72,11 @@ class Connections:
                 connection.execute("BEGIN")
                 yield connection
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._give_back(connection)
+                try:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                finally:
+                    self._give_back(connection)
 
     @contextmanager
     def inspecting(self) -> Iterator[apsw.Connection]:
@@ -99,8 +101,8 @@ class Connections:
         with self._lock, self.translated():
             self._check_open()
             self._writer = writer = self._writer or self._open()
-            writer.execute("BEGIN IMMEDIATE")
             try:
+                writer.execute("BEGIN IMMEDIATE")  # an interrupt may come once it has begun
                 yield writer
                 writer.execute("COMMIT")
             except BaseException:
@@ -112,8 +114,8 @@ class Connections:
         """Fold the log into the file where nobody is in the way, so that what was removed is gone."""
         with self._lock, self.translated():
             if self._writer is not None and not self._writer.in_transaction:
-                self._writer.set_busy_timeout(0)
                 try:
+                    self._writer.set_busy_timeout(0)
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 except (apsw.BusyError, apsw.FullError, apsw.IOError):
                     return  # what was removed is committed; another checkpoint will fold it in
