@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Queue
@@ -333,6 +334,31 @@ def test_an_interrupt_as_a_write_begins_keeps_nobody_from_writing(tmp_path: Path
         memories.remember("the first")
         another.remember("the second")
         assert memories.stats().memories == 2
+
+
+def test_an_interrupt_while_a_lock_is_taken_leaves_it_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may come between the moment that a Condition has its lock and the block that would let go of it."""
+    enter = threading.Condition.__enter__
+    found: list[Any] = []
+
+    def interrupted(condition: threading.Condition) -> bool:
+        enter(condition)
+        if condition in (connections._taking, memories._later._changed):
+            raise KeyboardInterrupt
+        return True
+
+    with opened(tmp_path / "memory.db") as memories:
+        connections = memories._store._connections  # type: ignore[attr-defined]
+        memories.remember("the first")
+        with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+            patch.setattr(threading.Condition, "__enter__", interrupted)
+            memories.recall("first")
+        other = threading.Thread(target=lambda: found.append(memories.recall("first")), daemon=True)
+        other.start()
+        other.join(30)
+        assert found
 
 
 def test_closing_while_others_read_leaves_nothing_open(tmp_path: Path) -> None:

@@ -50,10 +50,9 @@ class Connections:
         self._name = str(path.absolute()) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: dict[apsw.Connection, int] = {}  # and by which thread
-        self._taking = threading.Condition()
+        self._make_locks()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
         self._writer: apsw.Connection | None = None
-        self._lock = threading.RLock()
         self._closed = False
         mind_forks(self)
         with self.translated():
@@ -62,6 +61,12 @@ class Connections:
                     f"There is no store at {path} yet: remember something first, or name another."
                 )
             self._writer = self._open_first()
+
+    def _make_locks(self) -> None:
+        """The writer's, and that of the pool: taken by itself, for an interrupt may come while a Condition
+        is being entered, which then is never left."""
+        self._lock, self._pool = threading.RLock(), threading.RLock()
+        self._taking = threading.Condition(self._pool)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -138,7 +143,7 @@ class Connections:
 
     def _take(self) -> apsw.Connection:
         self._check_open()  # without the lock of the writer, who may hold it for long
-        with self._taking:
+        with self._pool:
             connection = self._idle.pop() if self._idle else self._open_reader()
             self._taken[connection] = threading.get_ident()
         return connection
@@ -146,7 +151,7 @@ class Connections:
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection not in self._taken:  # it was taken before a fork
             return
-        with self._taking:
+        with self._pool:
             del self._taken[connection]
             self._idle.append(connection)
             self._taking.notify_all()
@@ -178,7 +183,7 @@ class Connections:
             self._taking.release()
             self._lock.release()
             return
-        self._lock, self._taking = threading.RLock(), threading.Condition()
+        self._make_locks()
         self._inherited += [*self._idle, *self._taken, *([self._writer] if self._writer else [])]
         self._idle, self._taken, self._writer = [], {}, None
 
