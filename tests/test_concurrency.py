@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Queue
@@ -329,6 +330,60 @@ def test_closing_does_not_wait_for_whoever_writes_on_and_on(
     other.close()
     with opened(path) as memories:
         assert memories.get(kept).access_count == 0
+
+
+class Interrupted:
+    """A connection that is interrupted as soon as it has begun to write."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, *given: Any) -> Any:
+        found = self._connection.execute(sql, *given)
+        if sql.startswith("BEGIN"):
+            raise KeyboardInterrupt
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_an_interrupt_as_a_write_begins_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as memories, opened(tmp_path / "memory.db") as another:
+        connections = memories._store._connections  # type: ignore[attr-defined]
+        writer = connections._writer
+        connections._writer = Interrupted(writer)
+        with pytest.raises(KeyboardInterrupt):
+            memories.remember("interrupted")
+        connections._writer = writer
+        memories.remember("the first")
+        another.remember("the second")
+        assert memories.stats().memories == 2
+
+
+def test_an_interrupt_while_a_lock_is_taken_leaves_it_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may come between the moment that a Condition has its lock and the block that would let go of it."""
+    enter = threading.Condition.__enter__
+    found: list[Any] = []
+
+    def interrupted(condition: threading.Condition) -> bool:
+        enter(condition)
+        if condition in (connections._taking, memories._later._changed):
+            raise KeyboardInterrupt
+        return True
+
+    with opened(tmp_path / "memory.db") as memories:
+        connections = memories._store._connections  # type: ignore[attr-defined]
+        memories.remember("the first")
+        with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+            patch.setattr(threading.Condition, "__enter__", interrupted)
+            memories.recall("first")
+        other = threading.Thread(target=lambda: found.append(memories.recall("first")), daemon=True)
+        other.start()
+        other.join(30)
+        assert found
 
 
 def test_closing_while_others_read_leaves_nothing_open(tmp_path: Path) -> None:

@@ -142,6 +142,23 @@ def test_pages_of_a_timeline_miss_nothing_and_repeat_nothing(memories: Memories)
     assert seen == [f"n{i}" for i in range(23)]
 
 
+def test_pages_of_several_namespaces_miss_nothing_and_repeat_nothing(memories: Memories) -> None:
+    for i in range(12):
+        other = memories.in_namespace(f"space {i % 3}")
+        other.remember(f"note {i}", id=f"n{i}", created_at="2026-05-01")  # all of one moment
+    spaces = ["space 0", "space 1", "space 2"]
+    whole = [preview.id for preview in memories.timeline(namespace=spaces)]
+    assert len(set(whole)) == 12
+    seen: list[str] = []
+    last: Place | None = None
+    for _ in range(4):
+        page = memories.timeline(limit=3, older_than=last, namespace=spaces)
+        seen = [*(preview.id for preview in page), *seen]
+        last = Place(page[0].created_at, page[0].id)
+    assert seen == whole
+    assert memories.timeline(older_than=last, namespace=spaces) == []
+
+
 def test_pages_go_on_where_the_last_one_seen_was_forgotten(memories: Memories) -> None:
     keep(memories, "a", "b", "c")
     (last,) = memories.timeline(limit=1)

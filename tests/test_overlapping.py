@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -118,6 +119,31 @@ def test_an_interrupt_stays_one_and_what_has_begun_is_waited_for(where: str, end
         [sys.executable, "-c", WAITING, where, end], capture_output=True, text=True, check=True, timeout=50
     )
     assert said.stdout.startswith("KeyboardInterrupt [1]"), said
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_an_interrupt_while_a_thread_is_started_waits_for_what_has_begun_alone(
+    monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    start = threading.Thread.start
+    begun = threading.Event()
+    done: list[int] = []
+
+    def interrupted(self: threading.Thread) -> None:
+        if has_begun:
+            start(self)
+            assert begun.wait(60)
+        raise KeyboardInterrupt
+
+    def work(item: int) -> None:
+        begun.set()
+        time.sleep(0.05)
+        done.append(item)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(overlapped(work, [1, 2]))
+    assert done == [1] * has_begun
 
 
 def test_where_no_thread_can_be_had_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:

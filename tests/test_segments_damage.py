@@ -14,7 +14,7 @@ import pytest
 
 import recollect
 from recollect import Memories, StoreError
-from recollect.store.sqlite.derived import background, building
+from recollect.store.sqlite.derived import background, building, files
 
 from .segmented import assert_same, by_words, folder_of, index, listed, opened, segments, store_of, texts
 
@@ -107,6 +107,21 @@ def test_a_damaged_segment(path: Path, damage: str, when: str) -> None:
             assert_made_anew(memories, path)
 
 
+@pytest.mark.parametrize("damage", ["deleted", "cut in the middle"])
+def test_what_is_forgotten_leaves_no_trace_beside_a_damaged_segment(path: Path, damage: str) -> None:
+    """None of them can be struck out then."""
+    with opened(path) as memories:
+        id = memories.remember("The lighthouse").id
+        index(memories)
+    DAMAGE[damage](next(file for file in segments(path) if file.name.startswith("vectors")))
+    assert any(b"lighthous" in file.read_bytes() for file in segments(path))
+    with opened(path) as memories:
+        memories.forget(id)
+        assert not any(b"lighthous" in file.read_bytes() for file in segments(path))
+        assert_sound(memories)
+        assert_made_anew(memories, path)
+
+
 @pytest.mark.parametrize("number", range(6))
 def test_a_file_of_something_else(path: Path, number: int) -> None:
     garbage(segments(path)[number])
@@ -130,6 +145,21 @@ def test_numbers_that_lie_fail_neither_a_search_nor_a_write_nor_a_build(path: Pa
         memories.forget(kept.id)
         memories.settle()
         memories.doctor(rebuild=True)
+        assert_sound(memories)
+        assert_made_anew(memories, path)
+
+
+@pytest.mark.parametrize("first", ["recall", "settle"])
+@pytest.mark.parametrize("name", ["words", "vectors"])
+def test_one_bit_makes_no_segment_endless(path: Path, name: str, first: str) -> None:
+    """A namespace that would have billions of rows there is not believed, whoever comes upon it first."""
+    for file in (file for file in segments(path) if file.name.startswith(name)):
+        with files.changing(file) as arrays:
+            arrays["starts"][-1] += 1 << 36
+    with opened(path) as memories:
+        if first == "settle":
+            memories.settle()
+        assert texts(memories, "harbour")
         assert_sound(memories)
         assert_made_anew(memories, path)
 

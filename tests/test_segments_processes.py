@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sys
 import threading
 import time
@@ -210,6 +211,24 @@ def test_a_builder_that_is_killed_anywhere(memories: Memories, path: Path) -> No
     assert not list(folder_of(path).glob("*.unfinished"))
     assert_same(memories, "harbour turn", 300)
     assert memories.doctor() == []
+
+
+@pytest.mark.parametrize("name", ["words-0.unfinished", "words-0.segment"])
+def test_what_is_forgotten_is_not_left_by_who_was_killed(memories: Memories, path: Path, name: str) -> None:
+    """A builder may be killed before it lists what it made, or before it removes what it merged."""
+    id = memories.remember(f"The {SECRET} of the harbour").id
+    memories.settle()
+    (words_of,) = [file for file in segments(path) if file.name.startswith("words")]
+    stray = words_of.with_name(name)
+    shutil.copy(words_of, stray)
+    with locking.held(folder_of(path) / "lock") as mine:
+        assert mine
+        memories.update(id, importance=0.9)
+        assert stray.exists(), "somebody is at work on it"
+    memories.forget(id)
+    memories.close()
+    assert_no_trace(path)
+    assert words_of.exists()
 
 
 def test_who_has_segments_open_reads_on_after_they_were_merged(memories: Memories, path: Path) -> None:

@@ -16,7 +16,7 @@ from recollect.embed.hashing import HashingEmbedder
 from recollect.store.sqlite.derived import files, vectors
 from recollect.store.sqlite.derived.vectors import Nearest, Read, VectorSegment
 
-from .segmented import NOW, by_meaning, by_numpy, keys, listed, opened, store_of, without_segments
+from .segmented import NOW, by_meaning, by_numpy, index, keys, listed, opened, store_of, without_segments
 
 WORDS = [
     f"{first}{last}"
@@ -253,6 +253,38 @@ def test_a_model_that_is_taken_up_again_has_what_it_had(path: Path) -> None:
         assert_found_by_its_own_text(memories, id)
         memories.settle()
         assert_found_by_its_own_text(memories, id)
+
+
+def test_a_replaced_vector_does_not_stand_in_the_way_of_the_one_that_holds(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first model is taken up again while another namespace still uses it: its segment has both."""
+    monkeypatch.setattr("recollect.store.sqlite.derived.building._SMALL", 0)
+    with opened(path, embedder="hash:64") as memories:
+        memories.in_namespace("other").remember_many(f"Filler {number}" for number in range(100))
+        memories.remember_many(Draft(f"The harbour number {number}", session="quiet") for number in range(10))
+        memories.settle()
+    with opened(path, embedder="hash:32") as memories:
+        memories.reembed()
+    with opened(path, embedder="hash:64") as memories:
+        memories.reembed()
+        index(memories)
+        assert [size for kind, size in listed(memories) if kind == "vectors"] == [110, 10]
+        memories.settle()
+        assert [size for kind, size in listed(memories) if kind == "vectors"] == [110]
+        vector = HashingEmbedder(64).embed(["harbour"])[0]
+        assert len(by_meaning(memories, vector, session="quiet")) == 10
+
+
+def test_vectors_that_a_memory_had_before_do_not_crowd_others_out(path: Path) -> None:
+    """They are held in memory for a while: the nearest that still hold are found behind them."""
+    with opened(path) as memories:
+        memories.remember_many(f"A garden number {number}" for number in range(30))
+        id = memories.remember("The harbour").id
+        vector = HashingEmbedder(64).embed(["The harbour"])[0]
+        for number in range(40):
+            memories.update(id, text=f"The harbour {number}")
+            assert len(by_meaning(memories, vector, 3)) == 3
 
 
 def test_a_broken_vector_costs_nobody_else_theirs(path: Path) -> None:

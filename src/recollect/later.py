@@ -44,11 +44,16 @@ class Later:
     def __init__(self, mark: Callable[[Marks], None]) -> None:
         self._mark = mark
         self._waiting: list[Use] = []
-        self._changed = threading.Condition()
+        self._make_locks()
         self._asked = self._done = 0
         self._running = False
         mind_forks(self)
         _living.add(self)
+
+    def _make_locks(self) -> None:
+        """The lock is taken by itself: a Condition that is interrupted while it is entered is never left."""
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
 
     def before_fork(self) -> None:
         """The store that the work is for waits for whoever writes."""
@@ -57,11 +62,12 @@ class Later:
         """The thread stays with the parent, and so does its work."""
         if in_child:
             self._waiting.clear()
-            self._changed, self._running, self._done = threading.Condition(), False, self._asked
+            self._make_locks()
+            self._running, self._done = False, self._asked
 
     def note(self, use: Use) -> None:
         """Mark this soon; returns at once."""
-        with self._changed:
+        with self._lock:
             self._waiting.append(use)
             self._asked += 1
             if not self._running:
@@ -70,13 +76,13 @@ class Later:
 
     def finish(self, patience: float = 30.0) -> None:
         """Wait until everything that was asked for so far is done; not for what comes after."""
-        with self._changed:
+        with self._lock:
             asked = self._asked
             self._changed.wait_for(lambda: self._done >= asked or not self._running, patience)
 
     def _run(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 if not self._waiting:
                     self._running = False
                     self._changed.notify_all()
@@ -88,11 +94,11 @@ class Later:
             except RecollectError as error:
                 _log.warning("What was recalled could not be marked as used: %s", error)
             except BaseException:  # a fault of ours: nobody may wait for this thread in vain
-                with self._changed:
+                with self._lock:
                     self._running = False
                     self._changed.notify_all()
                 raise
-            with self._changed:
+            with self._lock:
                 self._done += len(taken)
                 self._changed.notify_all()
 

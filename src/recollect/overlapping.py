@@ -31,7 +31,7 @@ def overlapped(work: Callable[[Given], Made], items: Iterable[Given]) -> Generat
         raise
     except BaseException:
         if started:
-            started.wait()
+            started.wait_or_call_off()
         raise
 
 
@@ -43,6 +43,8 @@ class _Started(Generic[Given, Made]):
         self._made: list[Made] = []
         self._error: BaseException | None = None
         self._is_told = False
+        self._is_begun = False
+        self._is_decided = threading.Lock()  # by who begins the work, or calls it off
         self._is_done = threading.Event()  # an interrupted join() takes a thread for ended that is not
 
     def begin(self) -> None:
@@ -51,8 +53,11 @@ class _Started(Generic[Given, Made]):
             threading.Thread(target=self._run, name="recollect-work").start()
         except RuntimeError:  # the interpreter ends, or the system has no more
             self._run()
+        self._is_begun = True
 
     def _run(self) -> None:
+        if not self._is_decided.acquire(blocking=False):
+            return
         try:
             self._made.append(self._work(self._item))
         except BaseException as error:  # noqa: BLE001 - whoever waits for the result is told
@@ -63,6 +68,11 @@ class _Started(Generic[Given, Made]):
     def wait(self) -> None:
         """Until it is done, well or not."""
         self._is_done.wait()
+
+    def wait_or_call_off(self) -> None:
+        """Wait until it is done, if it has begun; an interrupt may have come just before."""
+        if self._is_begun or not self._is_decided.acquire(blocking=False):
+            self.wait()
 
     def finish(self) -> None:
         """Wait, and raise the error that it ended with, unless that was raised before."""

@@ -266,6 +266,13 @@ class SearchingContract:
         keep(store, record("An update was lost, said Ana", "b"), namespace="there")
         assert find(store, '"lost update"', scope("here", "there")) == ["a"]
 
+    def test_a_text_that_looks_like_the_name_of_a_namespace_counts_for_nothing(self, store: Store) -> None:
+        keep(store, record("Walrus n1 n2", "a"), namespace="here")
+        keep(store, record("Walrus or seal", "b"), namespace="there")
+        keep(store, *(record(f"Filler number {n}", f"c{n}") for n in range(9)), namespace="elsewhere")
+        one, other = found(store, scope("here", "there"), words("walrus"), None).by_words
+        assert one.score == other.score
+
     # as it stands
 
     def test_a_text_is_found_as_it_stands_newest_first(self, store: Store) -> None:

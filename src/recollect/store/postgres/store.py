@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from recollect.store.sql import SqlStore
 from recollect.store.statements import Row, Statements
 from recollect.store.undump import Spool
 from recollect.store.writing import Writer
-from recollect.types import Finding, Memory, Progress, Scope
+from recollect.types import Finding, Memory, Place, Progress, Scope
 
 Result = TypeVar("Result")
 _MENDED = ("vectors", "relations", "links", "successors", "sessions", "documents", "near_keys")
@@ -112,9 +113,25 @@ class PostgresStore(SqlStore):
         return sorted(candidates, key=lambda each: each.created, reverse=True)[:limit]
 
     def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
-        found = [rows.memory(row) for _, row in self._in_namespaces("in_scope", scope, limit=limit)]
+        found = [
+            rows.memory(row)
+            for part in self._after_the_last(scope)
+            for _, row in self._in_namespaces("in_scope", part, limit=limit)
+        ]
         newest = sorted(found, key=lambda memory: memory.created_at, reverse=True)[:limit]
         return newest[::-1]
+
+    def _after_the_last(self, scope: Scope) -> list[Scope]:
+        """What may follow the last one seen: of its moment, nothing of the namespaces before its own."""
+        last, names = scope.older_than, scope.namespaces
+        if last is None or len(names) == 1:
+            return [scope]
+        own = max((i for i, name in enumerate(names) if self.keys_of(name, [last.id])), default=0)
+        before = Place(last.at - timedelta(microseconds=1), "")
+        return [
+            replace(scope, namespaces=names[:own], older_than=before),
+            replace(scope, namespaces=names[own:]),
+        ]
 
     def _in_namespaces(self, query: str, scope: Scope, **parameters: Any) -> list[tuple[str, Row]]:
         given = rows.scope_parameters(scope) | parameters

@@ -51,10 +51,9 @@ class Connections:
         self._name = str(self._place) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: dict[apsw.Connection, int] = {}  # and by which thread
-        self._taking = threading.Condition()
+        self._make_locks()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
         self._writer: apsw.Connection | None = None
-        self._lock = threading.RLock()
         self._closed = False
         self._ending = threading.Event()  # nobody waits for other processes any more
         self._identity: tuple[int, int] | None = None
@@ -67,6 +66,12 @@ class Connections:
             self._writer = self._open_first()
         self._identity = self._identify()
 
+    def _make_locks(self) -> None:
+        """The writer's, and that of the pool: taken by itself, for an interrupt may come while a Condition
+        is being entered, which then is never left."""
+        self._lock, self._pool = threading.RLock(), threading.RLock()
+        self._taking = threading.Condition(self._pool)
+
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """A connection that sees one consistent state for as long as it is held."""
@@ -76,9 +81,11 @@ class Connections:
                 connection.execute("BEGIN")
                 yield connection
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._give_back(connection)
+                try:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                finally:
+                    self._give_back(connection)
 
     @contextmanager
     def inspecting(self) -> Iterator[apsw.Connection]:
@@ -103,8 +110,8 @@ class Connections:
         with self._lock, self.translated():
             self._check_open()
             self._writer = writer = self._writer or self._open()
-            writer.execute("BEGIN IMMEDIATE")
             try:
+                writer.execute("BEGIN IMMEDIATE")  # an interrupt may come once it has begun
                 yield writer
                 self._check_in_place()  # else it would be acknowledged, and gone
                 writer.execute("COMMIT")
@@ -117,8 +124,8 @@ class Connections:
         """Fold the log into the file where nobody is in the way, so that what was removed is gone."""
         with self._lock, self.translated():
             if self._writer is not None and not self._writer.in_transaction:
-                self._writer.set_busy_timeout(0)
                 try:
+                    self._writer.set_busy_timeout(0)
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 except (apsw.BusyError, apsw.FullError, apsw.IOError):
                     return  # what was removed is committed; another checkpoint will fold it in
@@ -142,7 +149,7 @@ class Connections:
 
     def _take(self) -> apsw.Connection:
         self._check_open()  # without the lock of the writer, who may hold it for long
-        with self._taking:
+        with self._pool:
             connection = self._idle.pop() if self._idle else self._open_reader()
             self._taken[connection] = threading.get_ident()
         return connection
@@ -150,7 +157,7 @@ class Connections:
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection not in self._taken:  # it was taken before a fork
             return
-        with self._taking:
+        with self._pool:
             del self._taken[connection]
             self._idle.append(connection)
             self._taking.notify_all()
@@ -199,7 +206,7 @@ class Connections:
             self._taking.release()
             self._lock.release()
             return
-        self._lock, self._taking = threading.RLock(), threading.Condition()
+        self._make_locks()
         self._inherited += [*self._idle, *self._taken, *([self._writer] if self._writer else [])]
         self._idle, self._taken, self._writer = [], {}, None
 

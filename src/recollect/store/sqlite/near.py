@@ -71,7 +71,17 @@ class Near:
         wider = self._nearest(most, self._allowed)
         if len(found := _judged(jury, wider, limit)) >= limit or len(wider.numbers) < most:
             return found
-        return _judged(jury, self._nearest(reach(limit), jury.everyone), limit)
+        return self._found_of_everyone(jury)
+
+    def _found_of_everyone(self, jury: Jury) -> list[Candidate]:
+        """Vectors that memories had before may still be held: behind them, further ones are looked at."""
+        most = reach(self._limit)
+        while True:
+            nearest = self._nearest(most, jury.everyone)
+            found = _judged(jury, nearest, self._limit)
+            if len(found) >= self._limit or len(nearest.numbers) < most:
+                return found
+            most *= WIDER
 
     def _nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
         return _nearest(self._statements, self._spaces, most, memories) if most and self._spaces else NONE

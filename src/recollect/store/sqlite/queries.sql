@@ -19,7 +19,8 @@ AND m.created_at < :until
 -- filter_older_than -- Before this one in the order of time: the next page of a list.
 AND m.created_at <= :older_than
 AND (m.created_at < :older_than OR (m.created_at = :older_than AND m.number < ifnull((
-  SELECT x.number FROM memory x WHERE x.namespace = m.namespace AND x.id = :older_than_id), 9223372036854775807)))
+  SELECT min(x.number) FROM memory x WHERE x.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND x.id = :older_than_id), 9223372036854775807)))
 
 -- filter_as_of -- Believed at that moment: known by then, valid then, not yet superseded.
 AND m.created_at <= :as_of AND ifnull(m.valid_from, m.created_at) <= :as_of

@@ -98,7 +98,7 @@ def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: 
 
     >>> from recollect.query.terms import parse_query
     >>> match_expression(parse_query("lost NEAR( update"), [7], strict=True)
-    '(scope : "n7") AND (terms : ("lost" OR "lost" * OR "near" OR "near" * OR "updat" OR "updat" *))'
+    '(scope : ("n7")) AND (terms : ("lost" OR "lost" * OR "near" OR "near" * OR "updat" OR "updat" *))'
     """
     words = [
         f'"{term}"{star}'
@@ -111,7 +111,7 @@ def match_expression(query: KeywordQuery, namespaces: Iterable[int], *, strict: 
     if strict and phrases:
         wanted = f"{' AND '.join(phrases)} AND ({wanted})"
     scope = " OR ".join(f'"n{number}"' for number in namespaces)
-    return f"(scope : {scope}) AND (terms : ({wanted}))" if scope else f"terms : ({wanted})"
+    return f"(scope : ({scope})) AND (terms : ({wanted}))" if scope else f"terms : ({wanted})"
 
 
 def phrase_expression(query: KeywordQuery) -> str:

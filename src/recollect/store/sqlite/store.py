@@ -142,10 +142,15 @@ class SqliteStore(SqlStore):
         """What was removed or changed leaves no trace in the segments."""
         if change <= self._struck_out or self._connections.path is None:
             return
-        from recollect.store.sqlite.derived.scrubbing import Outdated, strike_out
+        from recollect.store.sqlite.derived import scrubbing
+        from recollect.store.sqlite.derived.shelf import listing
 
         after = self._struck_out
-        strike_out(self._shelf, self._read(lambda statements: Outdated.read(statements, self._shelf, after)))
+        outdated = self._read(lambda statements: scrubbing.Outdated.read(statements, self._shelf, after))
+        if outdated.opened.is_broken:  # or others took its files away just then
+            outdated = self._read(lambda statements: scrubbing.Outdated.read(statements, self._shelf, after))
+        scrubbing.strike_out(self._shelf, outdated)
+        scrubbing.clear_away(self._shelf, lambda: self._read(listing))
         self._struck_out = change
 
     # candidates

@@ -16,7 +16,7 @@ import numpy as np
 
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.derived import files, locking, scrubbing, vectors, words
-from recollect.store.sqlite.derived.shelf import SUFFIX, Listed, Opened, Shelf, listing
+from recollect.store.sqlite.derived.shelf import Listed, Opened, Shelf, listing
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.indexed import statistics
@@ -101,11 +101,7 @@ class Building:
             opened = self._opened()  # unless others changed it just then
         if opened.is_broken:
             self._publish([], opened.listed)
-        listed = {each.name for each in self._opened().listed}
-        for path in self._shelf.folder.iterdir():
-            if path.suffix == ".unfinished" or (path.suffix == SUFFIX and path.stem not in listed):
-                with suppress(OSError):  # another process may have it open
-                    path.unlink()
+        files.remove(self._shelf.strays(self._opened().listed))
 
     # words
 

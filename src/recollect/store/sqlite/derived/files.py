@@ -7,8 +7,8 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 MAGIC = b"RClt seg"
 VERSION = 1
+UNFINISHED = ".unfinished"
 _ALIGNED = 64
 _AT_ONCE = 1 << 20
 _FIXED = len(MAGIC) + 12
@@ -44,7 +45,7 @@ def shape_of(array: NDArray[Any]) -> Shape:
 def making(path: Path, shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> Iterator[Arrays]:
     """Arrays to be filled; the file is there, whole and on the disk, once the block has ended well."""
     head, places, size = _layout(shapes, facts)
-    unfinished = path.with_suffix(".unfinished")
+    unfinished = path.with_suffix(UNFINISHED)
     try:
         with unfinished.open("w+b") as file:
             _take_room(file, size)
@@ -105,6 +106,13 @@ def changing(path: Path) -> Iterator[Arrays]:
         finally:
             arrays.clear()
         mapped.flush()
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files; one that another process has open elsewhere may stay until later."""
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
 
 
 def _head(mapped: mmap.mmap) -> dict[str, Any]:

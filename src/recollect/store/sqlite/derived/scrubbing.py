@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -9,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import files
-from recollect.store.sqlite.derived.shelf import Opened, Shelf
+from recollect.store.sqlite.derived import files, locking
+from recollect.store.sqlite.derived.shelf import Listed, Opened, Shelf
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.statements import Statements
@@ -38,9 +39,14 @@ class Outdated(NamedTuple):
 
 
 def strike_out(shelf: Shelf, outdated: Outdated) -> None:
-    """Remove what the segments have of memories as they were; a file that is gone has nothing left."""
+    """Remove what the segments have of memories as they were; a file that is gone has nothing left.
+
+    What can't be read can't be struck out: it is removed, as nobody uses it.
+    """
     if not len(outdated.memories):
         return
+    if outdated.opened.is_broken:
+        shelf.remove(each.name for each in outdated.opened.listed)
     words = iter(outdated.opened.words)
     vectors = iter(segment for _, segment in outdated.opened.vectors)
     try:
@@ -53,6 +59,16 @@ def strike_out(shelf: Shelf, outdated: Outdated) -> None:
                     _strike_vectors(shelf.path(listed.name), segment, outdated)
     except (ValueError, IndexError):
         shelf.condemn()
+        shelf.remove(each.name for each in outdated.opened.listed)
+
+
+def clear_away(shelf: Shelf, listed: Callable[[], Sequence[Listed]]) -> None:
+    """Remove what somebody left who was killed while making segments; not what is being made now."""
+    if not shelf.strays(listed()):
+        return
+    with suppress(OSError), locking.held(shelf.folder / "lock") as mine:
+        if mine:
+            files.remove(shelf.strays(listed()))
 
 
 def _strike_words(path: Path, segment: WordSegment, outdated: Outdated) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from recollect.forks import mind_forks
 from recollect.store.sqlite.derived import files
-from recollect.store.sqlite.derived.files import Unreadable
+from recollect.store.sqlite.derived.files import UNFINISHED, Unreadable
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.statements import Statements
@@ -108,10 +107,17 @@ class Shelf:
         return self.folder / f"{name}{SUFFIX}"
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files; one that another process has open elsewhere may stay until later."""
-        for name in names:
-            with suppress(OSError):
-                self.path(name).unlink()
+        """Remove the files of segments."""
+        files.remove(map(self.path, names))
+
+    def strays(self, listed: Iterable[Listed]) -> list[Path]:
+        """Files that nobody lists: somebody is at work, or was killed."""
+        known = {self.path(each.name) for each in listed}
+        suffixes = (SUFFIX, UNFINISHED)
+        try:
+            return [path for path in self.folder.iterdir() if path.suffix in suffixes and path not in known]
+        except OSError:
+            return []
 
     def _open(self, listed: tuple[Listed, ...], statements: Statements) -> Opened:
         wanted = {each.name for each in listed}

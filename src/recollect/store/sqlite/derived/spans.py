@@ -8,16 +8,31 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.int64]
 
 
-def span(spaces: Numbers, starts: Numbers, namespace: int) -> tuple[int, int]:
-    """From where to where the rows of a namespace stand; (0, 0) if it has none.
+def span(spaces: Numbers, starts: Numbers, namespace: int, size: int) -> tuple[int, int]:
+    """From where to where, of so many rows, those of a namespace stand; (0, 0) if it has none.
 
-    >>> span(np.array([3, 7]), np.array([0, 4, 9]), 7)
+    >>> span(np.array([3, 7]), np.array([0, 4, 9]), 7, 9)
     (4, 9)
     """
     at = int(np.searchsorted(spaces, namespace))
     if at == len(spaces) or spaces[at] != namespace:
         return 0, 0
-    return int(starts[at]), int(starts[at + 1])
+    start, end = int(starts[at]), int(starts[at + 1])
+    if not 0 <= start <= end <= size:
+        raise IndexError("a namespace reaches beyond its segment")
+    return start, end
+
+
+def owners(spaces: Numbers, starts: Numbers, size: int) -> Numbers:
+    """The namespace of each of so many rows.
+
+    >>> owners(np.array([3, 7]), np.array([0, 1, 3]), 3).tolist()
+    [3, 7, 7]
+    """
+    counts = np.diff(starts)
+    if starts[0] != 0 or starts[-1] != size or (counts < 0).any():
+        raise IndexError("the namespaces do not fit their segment")
+    return np.repeat(spaces, counts)
 
 
 def positions(numbers: Numbers, within: tuple[int, int], wanted: Numbers) -> NDArray[np.intp]:

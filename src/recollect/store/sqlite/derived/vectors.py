@@ -50,7 +50,7 @@ class VectorSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the vectors of a namespace stand."""
-        return spans.span(self.spaces, self.starts, namespace)
+        return spans.span(self.spaces, self.starts, namespace, len(self))
 
     def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
         """Nearly always the nearest vectors of a namespace, and a few more, in no order.
@@ -96,7 +96,7 @@ class Read(NamedTuple):
 def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) -> int:
     """A segment of new vectors and of those in old segments, some thousands at a time; how many they are.
 
-    What was struck out of an old segment is left out.
+    What was struck out of an old segment is left out, and so is what was replaced by a newer vector.
     """
     living = [np.flatnonzero(segment.coded.scale > 0) for segment in old]
     numbers, memories, spaces = (
@@ -106,34 +106,42 @@ def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) ->
         for i in range(3)
     )
     centre = _centre(new, [(segment.centre, len(kept)) for segment, kept in zip(old, living, strict=True)])
-    order = np.lexsort((memories, spaces))
-    rank = np.empty(len(order), np.int64)
+    order = _in_order(numbers, memories, spaces)
+    rank = np.full(len(numbers), -1)
     rank[order] = np.arange(len(order))
     found, starts = np.unique(spaces[order], return_index=True)
     small = {
         "numbers": numbers[order],
         "memories": memories[order],
         "spaces": found,
-        "starts": np.append(starts, len(numbers)).astype(np.int64),
+        "starts": np.append(starts, len(order)).astype(np.int64),
         "centre": centre,
     }
     shapes = {name: files.shape_of(array) for name, array in small.items()}
-    with files.making(path, shapes | codes.shapes(len(numbers), len(centre)), {}) as room:
+    with files.making(path, shapes | codes.shapes(len(order), len(centre)), {}) as room:
         for name, array in small.items():
             room[name][...] = array
         first = 0
         for vectors in _all_vectors(new, old, living):
-            coded = codes.code(vectors, centre)
             places = rank[first : first + len(vectors)]
+            coded = codes.code(vectors[places >= 0], centre)
+            places = places[places >= 0]
             room["bits"][:, places] = coded.bits
             for name in Coded._fields[1:]:
                 room[name][places] = getattr(coded, name)
             first += len(vectors)
-    return len(numbers)
+    return len(order)
+
+
+def _in_order(numbers: Numbers, memories: Numbers, spaces: Numbers) -> NDArray[np.intp]:
+    """Where the vectors of each memory stand, by namespace and memory; of several, the newest alone."""
+    order = np.lexsort((numbers, memories, spaces))
+    newest: NDArray[np.intp] = order[np.diff(memories[order], append=-1) != 0]
+    return newest
 
 
 def _owners(segment: VectorSegment, living: NDArray[np.intp]) -> tuple[Numbers, Numbers, Numbers]:
-    spaces = np.repeat(segment.spaces, np.diff(segment.starts))
+    spaces = spans.owners(segment.spaces, segment.starts, len(segment))
     return segment.numbers[living], segment.memories[living], spaces[living]
 
 

@@ -72,7 +72,7 @@ class WordSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the memories of a namespace stand."""
-        return spans.span(self.spaces, self.starts, namespace)
+        return spans.span(self.spaces, self.starts, namespace, len(self))
 
     def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
         """Where those of these memories (ascending) stand that are in a span of one namespace."""
@@ -225,7 +225,7 @@ def merge(segments: Sequence[WordSegment], average: float) -> dict[str, NDArray[
     numbers = np.concatenate([each.numbers[keep] for each, keep in zip(segments, alive, strict=True)])
     spaces = np.concatenate(
         [
-            np.repeat(each.spaces, np.diff(each.starts))[keep]
+            spans.owners(each.spaces, each.starts, len(each))[keep]
             for each, keep in zip(segments, alive, strict=True)
         ]
     )
