@@ -128,27 +128,46 @@ FROM best b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b
 LEFT JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = b.number AND v.generation = {searched}
 ORDER BY b.score DESC, b.number
 
+-- checked -- Which of the nearest are in scope, and whether that is enough. Whoever asks `enough` joins it: a
+-- condition by the side would be looked at when workers for the rest are running already, and have nothing to do.
+inside AS MATERIALIZED (
+  SELECT -n.distance AS nearness, {candidate} FROM nearest n
+  JOIN recollect.memory m ON m.namespace = :namespace AND m.number = n.number WHERE {scope}
+), enough AS MATERIALIZED (
+  SELECT (SELECT count(*) FROM inside) >= :limit OR (SELECT count(*) FROM nearest) < :reach AS yes
+)
+SELECT i.* FROM enough e JOIN inside i ON e.yes
+UNION ALL
+SELECT -b.distance, {candidate} FROM enough e CROSS JOIN LATERAL (
+  SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance
+  FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
+  WHERE NOT e.yes AND v.namespace = :namespace AND v.generation = {searched} AND {scope}
+  ORDER BY distance, v.memory LIMIT :limit
+) b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
+
 -- near -- The nearest live memories in scope, exactly. The nearest few of all are checked against the scope; only
 -- when too many of them were outside is every vector in scope looked at.
 WITH nearest AS MATERIALIZED (
   SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance FROM recollect.vector v
   WHERE v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
-), inside AS MATERIALIZED (
-  SELECT n.number, n.distance FROM nearest n
-  JOIN recollect.memory m ON m.namespace = :namespace AND m.number = n.number WHERE {scope}
-), enough AS MATERIALIZED (
-  SELECT (SELECT count(*) FROM inside) >= :limit OR (SELECT count(*) FROM nearest) < :reach AS yes
-), best AS MATERIALIZED (
-  SELECT i.number, i.distance FROM inside i WHERE (SELECT yes FROM enough)
-  UNION ALL (
-    SELECT v.memory, v.embedding <#> :vector::vector AS distance
-    FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
-    WHERE NOT (SELECT yes FROM enough) AND v.namespace = :namespace AND v.generation = {searched} AND {scope}
-    ORDER BY distance, v.memory LIMIT :limit)
-)
-SELECT -b.distance, {candidate}
-FROM best b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
-ORDER BY b.distance, b.number LIMIT :limit
+), {checked}
+ORDER BY nearness DESC, number LIMIT :limit
+
+-- near_within -- The same where filters may leave few memories: if they do, the vectors of these alone are looked at.
+WITH few AS MATERIALIZED (
+  SELECT {candidate} FROM recollect.memory m WHERE {scope} LIMIT :few
+), many AS MATERIALIZED (
+  SELECT count(*) >= :few AS yes FROM few
+), nearest AS MATERIALIZED (
+  SELECT n.number, n.distance FROM many CROSS JOIN LATERAL (
+    SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance FROM recollect.vector v
+    WHERE many.yes AND v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
+  ) n
+), {checked}
+UNION ALL
+SELECT -(v.embedding <#> :vector::vector), f.* FROM many JOIN few f ON NOT many.yes
+JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = f.number AND v.generation = {searched}
+ORDER BY nearness DESC, number LIMIT :limit
 
 -- near_by_index -- The nearest live memories in scope, found by the index of a large namespace, then put in
 -- their exact order.

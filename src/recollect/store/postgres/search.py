@@ -13,6 +13,13 @@ from recollect.store.postgres.words import phrases, quoted, tsqueries
 from recollect.store.statements import Row
 from recollect.types import Scope
 
+FEW = 1_000
+"""So many memories in scope are looked at one by one, rather than every vector of the namespace."""
+NARROWING = frozenset(
+    ("since", "until", "sectors", "tiers", "languages", "speakers", "sessions", "documents", "tags")
+)
+"""Filters that may leave no more than that."""
+
 
 class Question(NamedTuple):
     """One statement to run: for which scope and namespace, and for which leg."""
@@ -52,6 +59,8 @@ def again(question: Question, answer: Sequence[Row]) -> Question | None:
 
 def _near(parameters: dict[str, Any], limit: int, indexed: Indexed | None) -> Asked:
     if indexed is None:
+        if parameters["filters"] & NARROWING:
+            return "near_within", parameters | {"limit": limit, "reach": 4 * limit, "few": FEW}
         return "near", parameters | {"limit": limit, "reach": limit + limit // 4}
     further = {"indexed": indexed.generation, "index_dimensions": indexed.dimensions}
     return "near_by_index", parameters | further | {"limit": limit, "reach": limit + limit // 2}
