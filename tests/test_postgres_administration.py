@@ -166,7 +166,7 @@ class TestIndexes:
         shared = [len(set(a) & set(b)) for a, b in zip(exactly, found(memories), strict=True)]
         assert sum(shared) / len(shared) >= 9.8
         assert found(memories, tags="rare") == narrow, "a narrow scope gets all that it has"
-        assert memories._store._indexed.keys() == {"proj1"}  # type: ignore[attr-defined]
+        assert memories._store._large["proj1"].indexed  # type: ignore[attr-defined]
 
     def test_it_is_used(self, memories: Memories, connection: psycopg.Connection, address: Address) -> None:
         fill(memories, 300)
@@ -207,7 +207,7 @@ class TestIndexes:
         made, dropped = indexes.index(connection, address, 119)
         assert (made, len(dropped)) == ([], 1)
         assert found(memories)[0]
-        assert not memories._store._indexed  # type: ignore[attr-defined]
+        assert not memories._store._large  # type: ignore[attr-defined]
 
     def test_another_generation_is_not_searched_by_the_old_index(
         self,
@@ -224,7 +224,7 @@ class TestIndexes:
             changed.recall("Note 7 of the harbour", mode="semantic")[0].memory.content
             == "Note 7 of the harbour"
         )
-        assert not changed._store._indexed  # type: ignore[attr-defined]
+        assert not changed._store._large  # type: ignore[attr-defined]
         made, dropped = indexes.index(connection, address, 100)
         assert (made, len(dropped)) == (["proj1"], 1)
 

@@ -63,16 +63,19 @@ SCOPES: dict[str, dict[str, Any]] = {
 def test_the_nearest_are_the_same_however_they_are_looked_for(
     memories: Memories, monkeypatch: pytest.MonkeyPatch, scope: str, limit: int
 ) -> None:
-    """Compared one by one, by way of the nearest of all, or as without any filter that narrows."""
+    asked = {"mode": "semantic", "limit": limit, "reinforce": False, **SCOPES[scope]}
     found = []
-    for few, narrowing in ((COUNT + 1, search.NARROWING), (1, search.NARROWING), (0, frozenset[str]())):
+    for few, narrowing in (
+        (COUNT, search.NARROWING),  # as in a small namespace
+        (COUNT - 1, search.NARROWING),  # those in scope one by one, in a large one
+        (1, search.NARROWING),  # by way of the nearest of all
+        (1, frozenset[str]()),  # as without any filter that narrows
+    ):
         monkeypatch.setattr(search, "FEW", few)
         monkeypatch.setattr(search, "NARROWING", narrowing)
-        hits = memories.recall(
-            "ship 7919 came in", mode="semantic", limit=limit, reinforce=False, **SCOPES[scope]
-        )
+        hits = memories.recall("ship 7919 came in", **asked)
         found.append([(hit.memory.id, hit.score) for hit in hits])
-    assert found[0] == found[1] == found[2]
+    assert all(each == found[0] for each in found)
     assert bool(found[0]) == (scope != "nothing")
 
 
@@ -110,7 +113,7 @@ def executed(url: str, scope: Scope, *settings: str) -> list[dict[str, Any]]:
         fingerprint, dimensions = connection.execute(query.encode(), [SPACE]).fetchone() or ("", 0)
         vector = str(np.full(dimensions, dimensions**-0.5).tolist())
         given = {"namespace": SPACE, "vector": vector, "fingerprint": fingerprint}
-        name, parameters = search._near(rows.scope_parameters(scope) | given, 10, None)
+        name, parameters = search._near(rows.scope_parameters(scope) | given, 10, search.Large())
         text = prepared(address.schema, name, parameters["filters"], None).as_string(connection)
         bound = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
         asked = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}".encode(), bound)

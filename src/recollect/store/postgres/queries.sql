@@ -85,8 +85,9 @@ LEFT JOIN recollect.document d ON d.namespace = m.namespace AND d.number = m.doc
  JOIN recollect.namespace n ON n.namespace = g.namespace AND n.generation = g.number
  WHERE g.namespace = :namespace AND n.namespace = :namespace AND g.fingerprint = :fingerprint)
 
--- facts -- What must be known of a namespace before it is searched, and which generation has an index.
-SELECT n.languages, n.indexed_generation, n.tuned, n.tuned_before,
+-- facts -- What must be known of a namespace before it is searched, which generation has an index, and how many
+-- memories there are.
+SELECT n.languages, n.indexed_generation, n.entries, n.tuned, n.tuned_before,
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM recollect.namespace n
 LEFT JOIN recollect.generation a
@@ -152,6 +153,12 @@ WITH nearest AS MATERIALIZED (
   WHERE v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
 ), {checked}
 ORDER BY nearness DESC, number LIMIT :limit
+
+-- near_in_few -- The same in a namespace that has few memories, where making a longer plan takes longer than it saves.
+SELECT -(v.embedding <#> :vector::vector) AS nearness, {candidate}
+FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
+WHERE v.namespace = :namespace AND v.generation = {searched} AND {scope}
+ORDER BY nearness DESC, m.number LIMIT :limit
 
 -- near_within -- The same where filters may leave few memories: if they do, the vectors of these alone are looked at.
 WITH few AS MATERIALIZED (

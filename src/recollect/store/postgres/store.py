@@ -35,7 +35,7 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str, *, create: bool = True) -> None:
         address = Address.parse(url)
         self._connections = Connections(address)
-        self._indexed: dict[str, Indexed] = {}
+        self._large: dict[str, search.Large] = {}
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
             self._connections.read_only = is_read_only(connection)
@@ -85,17 +85,19 @@ class PostgresStore(SqlStore):
         found = self._together([("facts", {"namespace": namespace}) for namespace in namespaces])
         facts: dict[str, NamespaceFacts] = {}
         for namespace, answer in zip(namespaces, found, strict=True):
-            for languages, indexed, tuned, before, *generations in answer:
+            for languages, indexed, memories, tuned, before, *generations in answer:
                 facts[namespace] = rows.facts(languages, tuned, before, generations)
                 searched, _, dimensions, fingerprint = generations[:4]
-                if indexed is not None and indexed == searched:  # for the search that follows
-                    self._indexed[namespace] = Indexed(indexed, dimensions, fingerprint)
+                is_indexed = indexed is not None and indexed == searched
+                index = Indexed(indexed, dimensions, fingerprint) if is_indexed else None
+                if index is not None or memories > search.FEW:  # for the search that follows
+                    self._large[namespace] = search.Large(index)
                 else:
-                    self._indexed.pop(namespace, None)
+                    self._large.pop(namespace, None)
         return facts
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
-        questions = list(search.questions(scopes, words, nearness, self._indexed))
+        questions = list(search.questions(scopes, words, nearness, self._large))
         settings = SETTINGS if any(question.asked[0] == "near_by_index" for question in questions) else ()
         answers = self._together([question.asked for question in questions], settings)
         more = {i: search.again(question, answers[i]) for i, question in enumerate(questions)}
