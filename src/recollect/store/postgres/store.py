@@ -16,7 +16,7 @@ from recollect.store.postgres import administration, search
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.connections import Connections, is_read_only
 from recollect.store.postgres.failures import translated
-from recollect.store.postgres.indexes import SETTINGS, Indexed
+from recollect.store.postgres.indexes import SETTINGS, WITHOUT_INDEX, Indexed, pays
 from recollect.store.postgres.statements import Asked, PostgresStatements
 from recollect.store.postgres.writing import PostgresWriter, entry
 from recollect.store.sql import SqlStore
@@ -143,6 +143,15 @@ class PostgresStore(SqlStore):
         return [(name, row) for name, answer in zip(numbers, found, strict=True) for row in answer]
 
     # upkeep
+
+    def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
+        numbers = super().stats(namespace, now)
+        facts = self.facts([namespace]).get(namespace)
+        large = self._large.get(namespace)
+        if facts is None or facts.generation is None or large is None or large.indexed is not None:
+            return numbers
+        note = WITHOUT_INDEX.format(vectors=numbers["vectors"])
+        return {**numbers, "notes": [note] if pays(numbers["vectors"], facts.generation.dimensions) else []}
 
     def _bytes(self) -> int:
         address = self._connections.address
