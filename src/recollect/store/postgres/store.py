@@ -14,7 +14,7 @@ from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
 from recollect.store.postgres.address import Address
-from recollect.store.postgres.connections import Connections, is_read_only
+from recollect.store.postgres.connections import Connections, is_read_only, may_write
 from recollect.store.postgres.failures import translated
 from recollect.store.postgres.indexes import SETTINGS, WITHOUT_INDEX, Indexed, pays
 from recollect.store.postgres.statements import Asked, PostgresStatements
@@ -39,10 +39,11 @@ class PostgresStore(SqlStore):
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
             self._connections.read_only = is_read_only(connection)
+            self._connections.may_write = may_write(connection, address)
 
     @property
     def read_only(self) -> bool:
-        return self._connections.read_only
+        return self._connections.read_only or not self._connections.may_write
 
     def __str__(self) -> str:
         return str(self._connections.address)
