@@ -162,18 +162,21 @@ ORDER BY nearness DESC, m.number LIMIT :limit
 
 -- near_within -- The same where filters may leave few memories: if they do, the vectors of these alone are looked at.
 WITH few AS MATERIALIZED (
-  SELECT {candidate} FROM recollect.memory m WHERE {scope} LIMIT :few
+  SELECT m.number FROM recollect.memory m WHERE {scope} LIMIT :few
 ), many AS MATERIALIZED (
   SELECT count(*) >= :few AS yes FROM few
 ), nearest AS MATERIALIZED (
-  SELECT n.number, n.distance FROM many CROSS JOIN LATERAL (
+  SELECT n.number, n.distance FROM many JOIN (
     SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance FROM recollect.vector v
-    WHERE many.yes AND v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
-  ) n
+    WHERE v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
+  ) n ON many.yes
 ), {checked}
 UNION ALL
-SELECT -(v.embedding <#> :vector::vector), f.* FROM many JOIN few f ON NOT many.yes
-JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = f.number AND v.generation = {searched}
+SELECT -b.distance, {candidate} FROM many CROSS JOIN LATERAL (
+  SELECT f.number, v.embedding <#> :vector::vector AS distance FROM few f
+  JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = f.number AND v.generation = {searched}
+  WHERE NOT many.yes ORDER BY distance, f.number LIMIT :limit
+) b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
 ORDER BY nearness DESC, number LIMIT :limit
 
 -- near_by_index -- The nearest live memories in scope, found by the index of a large namespace, then put in

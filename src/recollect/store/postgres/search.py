@@ -15,6 +15,8 @@ from recollect.types import Scope
 
 FEW = 1_000
 """So many memories, in a namespace or in scope, are looked at one by one rather than in two steps."""
+SCATTERED = 20
+"""Where less than one memory in so many is in scope, vectors are looked up; else all are read in a row."""
 NARROWING = frozenset(
     ("since", "until", "sectors", "tiers", "languages", "speakers", "sessions", "documents", "tags")
 )
@@ -22,8 +24,9 @@ NARROWING = frozenset(
 
 
 class Large(NamedTuple):
-    """A namespace that has more than few memories, or an index, and which one."""
+    """A namespace that has more than few memories, or an index: how many, and which one."""
 
+    memories: int = 0
     indexed: Indexed | None = None
 
 
@@ -72,7 +75,8 @@ def _near(parameters: dict[str, Any], limit: int, large: Large | None) -> Asked:
     indexed = large.indexed
     if indexed is None or indexed.fingerprint != parameters["fingerprint"]:
         if parameters["filters"] & NARROWING:
-            return "near_within", parameters | {"limit": limit, "reach": 4 * limit, "few": FEW}
+            few = max(FEW, large.memories // SCATTERED)
+            return "near_within", parameters | {"limit": limit, "reach": 4 * limit, "few": few}
         return "near", parameters | {"limit": limit, "reach": limit + limit // 4}
     further = {"indexed": indexed.generation, "index_dimensions": indexed.dimensions}
     return "near_by_index", parameters | further | {"limit": limit, "reach": limit + limit // 2}

@@ -92,7 +92,7 @@ class PostgresStore(SqlStore):
                 is_indexed = indexed is not None and indexed == searched
                 index = Indexed(indexed, dimensions, fingerprint) if is_indexed else None
                 if index is not None or memories > search.FEW:  # for the search that follows
-                    self._large[namespace] = search.Large(index)
+                    self._large[namespace] = search.Large(memories, index)
                 else:
                     self._large.pop(namespace, None)
         return facts
