@@ -15,7 +15,7 @@ from psycopg import sql
 
 import recollect
 from recollect import Draft, Memories, StoreError
-from recollect.store.postgres import administration, indexes, tenants
+from recollect.store.postgres import administration, indexes, search, tenants
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.statements import quoted
 from tests.conftest import OpenMemories, postgres_only
@@ -166,7 +166,22 @@ class TestIndexes:
         shared = [len(set(a) & set(b)) for a, b in zip(exactly, found(memories), strict=True)]
         assert sum(shared) / len(shared) >= 9.8
         assert found(memories, tags="rare") == narrow, "a narrow scope gets all that it has"
-        assert memories._store._indexed.keys() == {"proj1"}  # type: ignore[attr-defined]
+        assert memories._store._large["proj1"].indexed  # type: ignore[attr-defined]
+
+    def test_stats_and_doctor_say_when_one_is_missing(
+        self, cli: Cli, memories: Memories, store_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fill(memories, 120)
+        said = "looks at all 120 vectors: recollect index"
+        assert not memories.stats().notes, "too few"
+        monkeypatch.setattr(indexes, "LARGE", 120)
+        monkeypatch.setattr(search, "FEW", 20)
+        assert said in memories.stats().notes[0]
+        checked = cli.run("--store", store_url, "-n", "proj1", "doctor")
+        assert (checked.exit_code, checked.stdout) == (0, "all is well\n"), "slow is not wrong"
+        assert said in checked.stderr
+        cli.out("index", "--url", store_url, "--least", "120")
+        assert not memories.stats().notes
 
     def test_it_is_used(self, memories: Memories, connection: psycopg.Connection, address: Address) -> None:
         fill(memories, 300)
@@ -207,7 +222,7 @@ class TestIndexes:
         made, dropped = indexes.index(connection, address, 119)
         assert (made, len(dropped)) == ([], 1)
         assert found(memories)[0]
-        assert not memories._store._indexed  # type: ignore[attr-defined]
+        assert not memories._store._large  # type: ignore[attr-defined]
 
     def test_another_generation_is_not_searched_by_the_old_index(
         self,
@@ -224,7 +239,7 @@ class TestIndexes:
             changed.recall("Note 7 of the harbour", mode="semantic")[0].memory.content
             == "Note 7 of the harbour"
         )
-        assert not changed._store._indexed  # type: ignore[attr-defined]
+        assert not changed._store._large  # type: ignore[attr-defined]
         made, dropped = indexes.index(connection, address, 100)
         assert (made, len(dropped)) == (["proj1"], 1)
 

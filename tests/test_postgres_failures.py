@@ -578,7 +578,7 @@ def test_a_user_who_may_not_make_the_schema(server: PostgresServer, database: st
 
 
 def test_a_user_without_rights_on_the_tables(
-    server: PostgresServer, database: str, role: str, memories: Memories
+    server: PostgresServer, database: str, role: str, memories: Memories, caplog: pytest.LogCaptureFixture
 ) -> None:
     memories.remember("The harbour zqreadx opens at six")
     url = server.url(database, user=role)
@@ -586,10 +586,16 @@ def test_a_user_without_rights_on_the_tables(
         opened(url)
     server.execute(f"GRANT USAGE ON SCHEMA recollect TO {role}", database)
     server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA recollect TO {role}", database)
-    with opened(url) as reader:
-        assert reader.recall("zqreadx", reinforce=False)
+    with caplog.at_level(logging.WARNING), opened(url) as reader:
+        assert reader.recall("zqreadx")
+        assert reader.in_session("s").recall("zqreadx")
+        reader._later.finish()
+        assert reader.read_only and not caplog.records, "it need not be told at each recall"
         with pytest.raises(StoreError, match=r"\(permission denied for table .*\): have its owner GRANT"):
             reader.remember("Never zqneverx")
+        server.execute(f"GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {role}", database)
+        assert reader.remember("Now it works").outcome == "added"
+        assert not reader.read_only
 
 
 @pytest.mark.skipif(VERSION < 18, reason="where extensions are looked for can be set since PostgreSQL 18")

@@ -107,7 +107,7 @@ class Upkeep(Front):
         facts = self._store.facts([self._namespace]).get(self._namespace)
         active = facts.generation if facts else None
         pending = self._store.count_pending(self._namespace, active) if active else 0
-        notes = []
+        notes = list(numbers.pop("notes", ()))
         if pending:
             notes.append(f"Without a vector so far: {pending:,}. Run recollect reembed.")
         if facts and facts.next_generation:

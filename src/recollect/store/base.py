@@ -398,7 +398,7 @@ class Store(Protocol):
         """Finish what a store does in the background to be quicker; nothing needs it for a right answer."""
 
     def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
-        """A namespace in numbers."""
+        """A namespace in numbers; under `notes`, if there are any, what could be done for it."""
 
     def growth(self, namespace: str, now: datetime) -> tuple[list[tuple[int, str, int]], Mapping[int, int]]:
         """Live memories by day (counted from 1970) and sector; and how many have which tenth of salience."""

@@ -63,7 +63,7 @@ def _weights(tuned: Tuned | None) -> str:
 def doctor(door: Door, rebuild: bool) -> None:
     """Check that rows, keyword index, vectors and links agree; exit code 1 if not.
 
-    Hooks that failed in the last week are mentioned on standard error.
+    On standard error it says what could be done for the namespace, and whether hooks failed in the last week.
 
     \b
     Example:
@@ -72,10 +72,11 @@ def doctor(door: Door, rebuild: bool) -> None:
     """
     with door.open() as memories, door.progress() as progress:
         findings = memories.doctor(rebuild=rebuild, progress=progress)
+        notes = memories.stats().notes
     door.answer(findings, (render.one_line(each.message) for each in findings) if findings else "all is well")
     if any(each.mendable for each in findings) and not rebuild:
         door.note("recollect doctor --rebuild mends this.")
-    door.note(*_failed_hooks())
+    door.note(*notes, *_failed_hooks())
     if findings:
         raise click.exceptions.Exit(1)
 

@@ -26,7 +26,7 @@ from recollect.store.postgres.failures import (
     translated,
 )
 from recollect.store.postgres.pool import Pool, PoolClosed
-from recollect.store.postgres.statements import Micros, PostgresStatements
+from recollect.store.postgres.statements import Micros, PostgresStatements, quoted
 
 PATIENCE = 10.0
 """How long an operation waits for a server that went away, in seconds."""
@@ -57,6 +57,7 @@ class Connections:
     def __init__(self, address: Address) -> None:
         self.address = address
         self.read_only = False
+        self.may_write = True
         self._closed = False
         self._pool = self._make_pool()
         mind_forks(self)
@@ -145,6 +146,7 @@ class Connections:
             except psycopg.Error as error:
                 if not (is_lost(error) and self._was_committed(transaction)):
                     raise
+            self.may_write = True  # what it was not granted at first, it is by now
             return result
 
     def _was_committed(self, transaction: Transaction) -> bool:
@@ -209,6 +211,12 @@ def _configure(connection: psycopg.Connection) -> None:
 def is_read_only(connection: psycopg.Connection) -> bool:
     """Whether nothing can be written: on a replica, or where that is set."""
     return connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
+
+
+def may_write(connection: psycopg.Connection, address: Address) -> bool:
+    """Whether this user was granted what every write begins with."""
+    asked = "SELECT has_table_privilege(%s, 'UPDATE')"
+    return connection.execute(asked, [f"{quoted(address.schema)}.namespace"]).fetchone() == (True,)
 
 
 def _wait() -> None:

@@ -23,6 +23,10 @@ SETTINGS = (
     f"hnsw.ef_search = {SEARCHED}",
     "hnsw.iterative_scan = 'strict_order'",
 )
+WITHOUT_INDEX = (
+    "Each search by meaning looks at all {vectors:,} vectors: "
+    "recollect index, run as the owner of the tables, makes an index for them."
+)
 _PREFIX = "vector_near_"
 
 
@@ -32,6 +36,11 @@ class Indexed(NamedTuple):
     generation: int
     dimensions: int
     fingerprint: str
+
+
+def pays(vectors: int, dimensions: int) -> bool:
+    """Whether an index for so many vectors makes searching them quicker, and can be made."""
+    return vectors >= LARGE and dimensions <= MOST_DIMENSIONS
 
 
 def index(

@@ -85,8 +85,9 @@ LEFT JOIN recollect.document d ON d.namespace = m.namespace AND d.number = m.doc
  JOIN recollect.namespace n ON n.namespace = g.namespace AND n.generation = g.number
  WHERE g.namespace = :namespace AND n.namespace = :namespace AND g.fingerprint = :fingerprint)
 
--- facts -- What must be known of a namespace before it is searched, and which generation has an index.
-SELECT n.languages, n.indexed_generation, n.tuned, n.tuned_before,
+-- facts -- What must be known of a namespace before it is searched, which generation has an index, and how many
+-- memories there are.
+SELECT n.languages, n.indexed_generation, n.entries, n.tuned, n.tuned_before,
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM recollect.namespace n
 LEFT JOIN recollect.generation a
@@ -128,27 +129,55 @@ FROM best b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b
 LEFT JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = b.number AND v.generation = {searched}
 ORDER BY b.score DESC, b.number
 
+-- checked -- Which of the nearest are in scope, and whether that is enough. Whoever asks `enough` joins it: a
+-- condition by the side would be looked at when workers for the rest are running already, and have nothing to do.
+inside AS MATERIALIZED (
+  SELECT -n.distance AS nearness, {candidate} FROM nearest n
+  JOIN recollect.memory m ON m.namespace = :namespace AND m.number = n.number WHERE {scope}
+), enough AS MATERIALIZED (
+  SELECT (SELECT count(*) FROM inside) >= :limit OR (SELECT count(*) FROM nearest) < :reach AS yes
+)
+SELECT i.* FROM enough e JOIN inside i ON e.yes
+UNION ALL
+SELECT -b.distance, {candidate} FROM enough e CROSS JOIN LATERAL (
+  SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance
+  FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
+  WHERE NOT e.yes AND v.namespace = :namespace AND v.generation = {searched} AND {scope}
+  ORDER BY distance, v.memory LIMIT :limit
+) b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
+
 -- near -- The nearest live memories in scope, exactly. The nearest few of all are checked against the scope; only
 -- when too many of them were outside is every vector in scope looked at.
 WITH nearest AS MATERIALIZED (
   SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance FROM recollect.vector v
   WHERE v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
-), inside AS MATERIALIZED (
-  SELECT n.number, n.distance FROM nearest n
-  JOIN recollect.memory m ON m.namespace = :namespace AND m.number = n.number WHERE {scope}
-), enough AS MATERIALIZED (
-  SELECT (SELECT count(*) FROM inside) >= :limit OR (SELECT count(*) FROM nearest) < :reach AS yes
-), best AS MATERIALIZED (
-  SELECT i.number, i.distance FROM inside i WHERE (SELECT yes FROM enough)
-  UNION ALL (
-    SELECT v.memory, v.embedding <#> :vector::vector AS distance
-    FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
-    WHERE NOT (SELECT yes FROM enough) AND v.namespace = :namespace AND v.generation = {searched} AND {scope}
-    ORDER BY distance, v.memory LIMIT :limit)
-)
-SELECT -b.distance, {candidate}
-FROM best b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
-ORDER BY b.distance, b.number LIMIT :limit
+), {checked}
+ORDER BY nearness DESC, number LIMIT :limit
+
+-- near_in_few -- The same in a namespace that has few memories, where making a longer plan takes longer than it saves.
+SELECT -(v.embedding <#> :vector::vector) AS nearness, {candidate}
+FROM recollect.vector v JOIN recollect.memory m ON m.namespace = v.namespace AND m.number = v.memory
+WHERE v.namespace = :namespace AND v.generation = {searched} AND {scope}
+ORDER BY nearness DESC, m.number LIMIT :limit
+
+-- near_within -- The same where filters may leave few memories: if they do, the vectors of these alone are looked at.
+WITH few AS MATERIALIZED (
+  SELECT m.number FROM recollect.memory m WHERE {scope} LIMIT :few
+), many AS MATERIALIZED (
+  SELECT count(*) >= :few AS yes FROM few
+), nearest AS MATERIALIZED (
+  SELECT n.number, n.distance FROM many JOIN (
+    SELECT v.memory AS number, v.embedding <#> :vector::vector AS distance FROM recollect.vector v
+    WHERE v.namespace = :namespace AND v.generation = {searched} ORDER BY distance, v.memory LIMIT :reach
+  ) n ON many.yes
+), {checked}
+UNION ALL
+SELECT -b.distance, {candidate} FROM many CROSS JOIN LATERAL (
+  SELECT f.number, v.embedding <#> :vector::vector AS distance FROM few f
+  JOIN recollect.vector v ON v.namespace = :namespace AND v.memory = f.number AND v.generation = {searched}
+  WHERE NOT many.yes ORDER BY distance, f.number LIMIT :limit
+) b JOIN recollect.memory m ON m.namespace = :namespace AND m.number = b.number
+ORDER BY nearness DESC, number LIMIT :limit
 
 -- near_by_index -- The nearest live memories in scope, found by the index of a large namespace, then put in
 -- their exact order.

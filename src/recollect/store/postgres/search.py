@@ -13,6 +13,22 @@ from recollect.store.postgres.words import phrases, quoted, tsqueries
 from recollect.store.statements import Row
 from recollect.types import Scope
 
+FEW = 1_000
+"""So many memories, in a namespace or in scope, are looked at one by one rather than in two steps."""
+SCATTERED = 20
+"""Where less than one memory in so many is in scope, vectors are looked up; else all are read in a row."""
+NARROWING = frozenset(
+    ("since", "until", "sectors", "tiers", "languages", "speakers", "sessions", "documents", "tags")
+)
+"""Filters that may leave no more than that."""
+
+
+class Large(NamedTuple):
+    """A namespace that has more than few memories, or an index: how many, and which one."""
+
+    memories: int = 0
+    indexed: Indexed | None = None
+
 
 class Question(NamedTuple):
     """One statement to run: for which scope and namespace, and for which leg."""
@@ -24,9 +40,15 @@ class Question(NamedTuple):
 
 
 def questions(
-    scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None, indexed: Mapping[str, Indexed]
+    scopes: Sequence[Scope],
+    words: Words | None,
+    nearness: Nearness | None,
+    large: Mapping[str, Large],
 ) -> Iterator[Question]:
-    """Everything to ask, in one go: each leg in each namespace; a phrase both insisted on and not."""
+    """Everything to ask, in one go: each leg in each namespace; a phrase both insisted on and not.
+
+    Namespaces that are not among the `large` have few memories.
+    """
     for number, scope in enumerate(scopes):
         for namespace in scope.namespaces:
             parameters = _parameters(scope, namespace, nearness)
@@ -35,10 +57,7 @@ def questions(
                     asked = _match(parameters, namespace, words, strict=leg == "phrases")
                     yield Question(number, namespace, leg, asked)
             if nearness is not None and nearness.limit:
-                found = indexed.get(namespace)
-                if found is not None and found.fingerprint != nearness.generation.fingerprint:
-                    found = None
-                asked = _near(parameters, nearness.limit, found)
+                asked = _near(parameters, nearness.limit, large.get(namespace))
                 yield Question(number, namespace, "near", asked)
 
 
@@ -47,11 +66,17 @@ def again(question: Question, answer: Sequence[Row]) -> Question | None:
     query, parameters = question.asked
     if query != "near_by_index" or len(answer) >= parameters["limit"]:
         return None
-    return question._replace(asked=_near(dict(parameters), parameters["limit"], None))
+    return question._replace(asked=_near(dict(parameters), parameters["limit"], Large()))
 
 
-def _near(parameters: dict[str, Any], limit: int, indexed: Indexed | None) -> Asked:
-    if indexed is None:
+def _near(parameters: dict[str, Any], limit: int, large: Large | None) -> Asked:
+    if large is None:
+        return "near_in_few", parameters | {"limit": limit}
+    indexed = large.indexed
+    if indexed is None or indexed.fingerprint != parameters["fingerprint"]:
+        if parameters["filters"] & NARROWING:
+            few = max(FEW, large.memories // SCATTERED)
+            return "near_within", parameters | {"limit": limit, "reach": 4 * limit, "few": few}
         return "near", parameters | {"limit": limit, "reach": limit + limit // 4}
     further = {"indexed": indexed.generation, "index_dimensions": indexed.dimensions}
     return "near_by_index", parameters | further | {"limit": limit, "reach": limit + limit // 2}

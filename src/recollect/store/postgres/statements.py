@@ -28,7 +28,7 @@ _YEAR_2000 = 946_684_800_000_000
 
 Asked = tuple[str, Mapping[str, Any]]
 
-PLANNED_ANEW = ("match", "near", "near_by_index")
+PLANNED_ANEW = ("match", "near", "near_in_few", "near_within", "near_by_index")
 """What is planned for the namespace that is asked: a plan for the average one fits no large one."""
 _copies: WeakKeyDictionary[Connection, bool] = WeakKeyDictionary()
 

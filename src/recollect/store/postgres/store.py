@@ -15,9 +15,9 @@ from recollect.store import dump, rows, upkeep
 from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
 from recollect.store.postgres import administration, search
 from recollect.store.postgres.address import Address
-from recollect.store.postgres.connections import Connections, is_read_only
+from recollect.store.postgres.connections import Connections, is_read_only, may_write
 from recollect.store.postgres.failures import translated
-from recollect.store.postgres.indexes import SETTINGS, Indexed
+from recollect.store.postgres.indexes import SETTINGS, WITHOUT_INDEX, Indexed, pays
 from recollect.store.postgres.statements import Asked, PostgresStatements
 from recollect.store.postgres.writing import PostgresWriter, entry
 from recollect.store.sql import SqlStore
@@ -36,14 +36,15 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str, *, create: bool = True) -> None:
         address = Address.parse(url)
         self._connections = Connections(address)
-        self._indexed: dict[str, Indexed] = {}
+        self._large: dict[str, search.Large] = {}
         with translated(address), self._connections.connect() as connection:
             administration.make(connection, address, create=create)
             self._connections.read_only = is_read_only(connection)
+            self._connections.may_write = may_write(connection, address)
 
     @property
     def read_only(self) -> bool:
-        return self._connections.read_only
+        return self._connections.read_only or not self._connections.may_write
 
     def __str__(self) -> str:
         return str(self._connections.address)
@@ -86,17 +87,19 @@ class PostgresStore(SqlStore):
         found = self._together([("facts", {"namespace": namespace}) for namespace in namespaces])
         facts: dict[str, NamespaceFacts] = {}
         for namespace, answer in zip(namespaces, found, strict=True):
-            for languages, indexed, tuned, before, *generations in answer:
+            for languages, indexed, memories, tuned, before, *generations in answer:
                 facts[namespace] = rows.facts(languages, tuned, before, generations)
                 searched, _, dimensions, fingerprint = generations[:4]
-                if indexed is not None and indexed == searched:  # for the search that follows
-                    self._indexed[namespace] = Indexed(indexed, dimensions, fingerprint)
+                is_indexed = indexed is not None and indexed == searched
+                index = Indexed(indexed, dimensions, fingerprint) if is_indexed else None
+                if index is not None or memories > search.FEW:  # for the search that follows
+                    self._large[namespace] = search.Large(memories, index)
                 else:
-                    self._indexed.pop(namespace, None)
+                    self._large.pop(namespace, None)
         return facts
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
-        questions = list(search.questions(scopes, words, nearness, self._indexed))
+        questions = list(search.questions(scopes, words, nearness, self._large))
         settings = SETTINGS if any(question.asked[0] == "near_by_index" for question in questions) else ()
         answers = self._together([question.asked for question in questions], settings)
         more = {i: search.again(question, answers[i]) for i, question in enumerate(questions)}
@@ -158,6 +161,15 @@ class PostgresStore(SqlStore):
         return [(name, row) for name, answer in zip(numbers, found, strict=True) for row in answer]
 
     # upkeep
+
+    def stats(self, namespace: str, now: datetime) -> Mapping[str, Any]:
+        numbers = super().stats(namespace, now)
+        facts = self.facts([namespace]).get(namespace)
+        large = self._large.get(namespace)
+        if facts is None or facts.generation is None or large is None or large.indexed is not None:
+            return numbers
+        note = WITHOUT_INDEX.format(vectors=numbers["vectors"])
+        return {**numbers, "notes": [note] if pays(numbers["vectors"], facts.generation.dimensions) else []}
 
     def _bytes(self) -> int:
         address = self._connections.address
