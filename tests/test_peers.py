@@ -74,8 +74,10 @@ def test_every_adapter_says_what_it_needs_without_being_installed() -> None:
 
 def test_a_setting_that_a_peer_does_not_have_is_refused() -> None:
     assert peer_class("qdrant_edge:ef=512") is peer_class("qdrant_edge")
-    with pytest.raises(SystemExit, match="no setting ef here, but none"):
+    with pytest.raises(SystemExit, match="no setting ef here, but words"):
         peer_class("chroma:ef=512")
+    with pytest.raises(SystemExit, match="no setting ef here, but none"):
+        peer_class("txtai:ef=512")
     with pytest.raises(SystemExit, match="ef needs a number"):
         peer_class("qdrant_edge:ef")
 

@@ -1,4 +1,4 @@
-"""Chroma, embedded: vectors alone, since its ranked keyword search is not in the local product."""
+"""Chroma, embedded: its ranked keyword search is not in the local product. Words can filter, not rank."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ class Chroma(Peer):
 
     requirements = ("chromadb==1.5.9", "numpy==2.4.6")
     modes = ("hybrid", "vector")
-    hybrid_is = "vectors alone: it ranks by no words"
+    hybrid_is = "vectors alone: it ranks by no words; with words=1, of what contains any of them as it stands"
     durable = "in SQLite's log, not fsynced by each"
     scope_is = "a filter on metadata"
+    known_settings = ("words",)
 
     def __init__(self, folder: Path, dimensions: int) -> None:
         import chromadb
@@ -46,16 +47,28 @@ class Chroma(Peer):
 
     def ask(self, mode: Mode, question: Question, part: str | None) -> list[Hit]:
         """One query."""
+        filters = mode == "hybrid" and self.settings.get("words")
         found = self._memories.query(
             query_embeddings=[question.vector],
             n_results=HITS,
             where=None if part is None else {"part": part},
+            where_document=_with_any(question.text) if filters else None,
             include=["documents"],
         )
         return [(int(id), text) for id, text in zip(found["ids"][0], found["documents"][0], strict=True)]
 
     def close(self) -> None:
         """It is written as it goes."""
+
+
+def _with_any(text: str) -> dict[str, Any]:
+    """Documents that contain a word of the question.
+
+    >>> _with_any("lost update lost")
+    {'$or': [{'$contains': 'lost'}, {'$contains': 'update'}]}
+    """
+    words = [{"$contains": word} for word in dict.fromkeys(text.split())]
+    return words[0] if len(words) == 1 else {"$or": words}
 
 
 ADAPTER = Chroma
