@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.store.sqlite.derived import codes, kernel
+from recollect.store.sqlite.derived import bm25, codes, kernel
 from recollect.store.sqlite.derived.codes import Asked
+from recollect.store.sqlite.derived.kernel import Scoring, Term
 
 from .segmented import by_numpy
 
@@ -34,41 +37,71 @@ def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
         return found, ask()
 
 
-@given(SEEDS, st.integers(1, 40), st.booleans())
-def test_terms_are_added_alike(seed: int, most: int, some_are_barred: bool) -> None:
+def made_terms(chance: np.random.Generator, size: int) -> list[Term]:
+    """Who has each of a few terms, some of them common, and what it counts at the most."""
+    terms = []
+    for _ in range(chance.integers(1, 8)):
+        docs = np.flatnonzero(chance.random(size) < chance.random() ** 3).astype(np.int32)
+        often, length = chance.integers(1, 5, len(docs)), chance.integers(0, 256, len(docs))
+        given_codes = ((often << 8) | length).astype(np.uint16)
+        rarity = float(chance.random() * 8)
+        terms.append(Term(docs, given_codes, rarity, (bm25.K1 + 1) * rarity))
+    return terms
+
+
+@settings(max_examples=200)
+@given(SEEDS, st.integers(1, 40), st.booleans(), st.sampled_from([0.0, 0.5, 4.0]))
+def test_the_best_matches_are_the_same_and_the_best(
+    seed: int, most: int, some_are_barred: bool, floor: float
+) -> None:
     chance = np.random.default_rng(seed)
-    size, start = int(chance.integers(1, 300)), int(chance.integers(0, 50))
-    docs = np.flatnonzero(chance.random(size) < chance.random()).astype(np.int32) + start
-    codes = chance.integers(0, 1000, len(docs)).astype(np.uint16)
-    weights = chance.random(1000).astype(np.float32)
-    before = chance.random(size).astype(np.float32)
-    permitted = chance.random(size) < 0.7 if some_are_barred else None
+    size = int(chance.integers(1, 2_000))
+    start = int(chance.integers(0, size))
+    end = int(chance.integers(start, size)) + 1
+    terms = made_terms(chance, size)
+    lengths = chance.integers(1, 60, size).astype(np.int32)
+    scoring = Scoring(bm25.weights(20.0), lengths, 20.0, most)
+    permitted = chance.random(end - start) < 0.7 if some_are_barred else None
 
-    def added() -> tuple[list[float], float]:
-        scores = before.copy()
-        lowest = kernel.add(scores, start, docs, codes, weights, 1.5, permitted, most)
-        return scores.tolist(), lowest
+    def found() -> tuple[list[int], list[float]]:
+        places, scores = kernel.best(terms, (start, end), scoring, permitted, floor)
+        return places.tolist(), scores.tolist()
 
-    assert len(set(map(repr, both(added)))) == 1
-
-
-@given(SEEDS, st.sampled_from([0.0, -1.0, 0.25, 0.5, 0.999, 7.0]))
-def test_the_promising_are_the_same(seed: int, least: float) -> None:
-    chance = np.random.default_rng(seed)
-    size = int(chance.integers(0, 2000))
-    scores = (chance.random(size) * (chance.random(size) < chance.random())).astype(np.float32)
-    found, expected = both(lambda: kernel.promising(scores, least).tolist())
-    assert found == expected == [at for at, score in enumerate(scores) if score > 0 and score >= least]
+    compiled_places, by_numpy_places = both(found)
+    assert compiled_places == by_numpy_places
+    assert all(start <= place < end for place in compiled_places[0])
 
 
 @given(SEEDS)
-def test_terms_are_looked_up_alike(seed: int) -> None:
+def test_nobody_better_is_left_out(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    docs, wanted = (np.flatnonzero(chance.random(500) < chance.random()).astype(np.int32) for _ in range(2))
-    codes = chance.integers(1, 2**16, len(docs)).astype(np.uint16)
-    found, expected = both(lambda: kernel.looked_up(docs, codes, wanted).tolist())
-    known = dict(zip(docs.tolist(), codes.tolist(), strict=True))
-    assert found == expected == [known.get(each, 0) for each in wanted.tolist()]
+    size, most = 600, int(chance.integers(1, 30))
+    terms = made_terms(chance, size)
+    lengths = bm25.LENGTHS[chance.integers(1, 100, size)].astype(np.int32)
+    terms = [
+        term._replace(codes=((term.codes >> 8 << 8) | lengths[term.docs]).astype(np.uint16)) for term in terms
+    ]
+    scoring = Scoring(bm25.weights(20.0), lengths, 20.0, most)
+    places, scores = kernel.best(terms, (0, size), scoring, None, 0.0)
+    everyone = np.zeros(size)
+    for term in terms:
+        everyone[term.docs] += bm25.weight(term.codes >> 8, lengths[term.docs], 20.0) * term.rarity
+    best = np.sort(everyone[everyone > 0])[-most:]
+    assert np.sort(scores)[-most:] == pytest.approx(best)
+    assert everyone[places] == pytest.approx(scores)
+
+
+@given(st.lists(st.binary(max_size=6).filter(lambda term: term[:1] != b"\0"), unique=True), st.data())
+def test_terms_are_found_alike(terms: list[bytes], data: st.DataObject) -> None:
+    terms = sorted(terms)
+    struck = [bytes(len(term)) if data.draw(st.booleans()) else term for term in terms]
+    letters = np.frombuffer(b"".join(struck), np.uint8)
+    cuts = np.cumsum([0, *map(len, terms)]).astype(np.int64)
+    for wanted in (*terms, data.draw(st.binary(max_size=6)), b"\xff\xff"):
+        found, expected = both(partial(kernel.place, letters, cuts, wanted))
+        assert found == expected
+        if wanted in struck:
+            assert struck[found] == wanted
 
 
 @given(SEEDS, st.sampled_from([1, 7, 16, 17, 384]))
@@ -98,7 +131,7 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     most = int(chance.integers(1, 1200))
     found = kernel.nearest(coded, left, (start, end), most)
     assert len(set(found.tolist())) == len(found) == min(most, end - start)
-    estimates = Asked.of(left).estimates(coded.bits, coded.trust, coded.offset)
+    estimates = Asked(left).estimates(coded, np.arange(count))
     best = np.sort(estimates[start:end])[-len(found) :]
     assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
 
@@ -107,7 +140,7 @@ def test_many_are_looked_at_by_two_threads_with_the_same_result() -> None:
     chance = np.random.default_rng(5)
     matrix = chance.standard_normal((450_000, 16)).astype(np.float32)
     coded = codes.code(matrix, matrix.mean(axis=0))
-    estimates = Asked.of(matrix[7]).estimates(coded.bits, coded.trust, coded.offset)
+    estimates = Asked(matrix[7]).estimates(coded, np.arange(len(matrix)))
     for most in (1, 700, 300_000):
         found = kernel.nearest(coded, matrix[7], (0, len(matrix)), most)
         assert len(set(found.tolist())) == len(found) == most
@@ -118,19 +151,28 @@ def test_many_are_looked_at_by_two_threads_with_the_same_result() -> None:
 class TestAFileThatLies:
     """Whatever stands in it: an IndexError, for which a segment is done without, or some answer."""
 
-    def test_a_position_beyond_the_span(self) -> None:
+    def test_a_position_in_no_order(self) -> None:
         for doc in (-1, 10, 2**31 - 1):
-            with pytest.raises(IndexError):
-                kernel.add(*self.term(docs=[3, doc]))
+            with suppress(IndexError):
+                places, _ = self.best(docs=[3, doc, 4])
+                assert set(places.tolist()) <= set(range(10))
 
     def test_a_code_without_a_weight(self) -> None:
         with pytest.raises(IndexError):
-            kernel.add(*self.term(codes=[1, 500]))
+            self.best(codes=[1, 500])
 
     def test_fewer_codes_than_positions(self) -> None:
         with pytest.raises((IndexError, ValueError)):
-            kernel.add(*self.term(codes=[1]))
-        assert len(kernel.looked_up(self.docs(1, 2, 3), np.ones(1, np.uint16), self.docs(2, 3))) == 2
+            self.best(codes=[1])
+
+    def test_fewer_lengths_than_the_span(self) -> None:
+        with pytest.raises(IndexError):
+            self.best(span=(0, 11))
+
+    def test_a_term_beyond_the_letters(self) -> None:
+        for cuts in ([0, 2, 99], [0, 5, 3], [-4, 2, 3]):
+            with suppress(IndexError):
+                kernel.place(np.frombuffer(b"abc", np.uint8), np.array(cuts, np.int64), b"b")
 
     def test_a_vector_that_is_not_there(self) -> None:
         rows, scale = np.ones((4, 8), np.int8), np.ones(4, np.float32)
@@ -151,16 +193,19 @@ class TestAFileThatLies:
         nothing = coded._replace(trust=np.full(8, np.nan, np.float32))
         assert len(kernel.nearest(nothing, left, (0, 8), 2)) <= 2
 
-    @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.lists(st.integers(-(2**31), 2**31 - 1)))
-    def test_positions_in_no_order(self, docs: list[int], wanted: list[int]) -> None:
-        found = kernel.looked_up(self.docs(*docs), np.ones(len(docs), np.uint16), self.docs(*wanted))
-        assert len(found) == len(wanted)
+    @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5))
+    def test_positions_in_any_order(self, docs: list[int], most: int) -> None:
+        with suppress(IndexError):
+            places, scores = self.best(docs=docs, codes=[256] * len(docs), most=most)
+            assert len(places) == len(scores)
 
-    @staticmethod
-    def docs(*positions: int) -> Any:
-        return np.array(positions, np.int32)
-
-    def term(self, docs: list[int] | None = None, codes: list[int] | None = None) -> Any:
-        scores, weights = np.zeros(10, np.float32), np.ones(256, np.float32)
-        given = self.docs(*(docs or [3, 4])), np.array(codes or [1, 2], np.uint16)
-        return scores, 0, *given, weights, 1.0, None, 3
+    def best(
+        self,
+        docs: Sequence[int] = (3, 4),
+        codes: Sequence[int] = (1, 2),
+        span: tuple[int, int] = (0, 10),
+        most: int = 3,
+    ) -> Any:
+        term = Term(np.array(docs, np.int32), np.array(codes, np.uint16), 1.0, 2.0)
+        scoring = Scoring(np.ones(300, np.float32), np.ones(10, np.int32), 1.0, most)
+        return kernel.best([term], span, scoring, None, 0.0)

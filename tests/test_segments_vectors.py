@@ -13,7 +13,7 @@ import pytest
 
 from recollect import Draft, Memories
 from recollect.embed.hashing import HashingEmbedder
-from recollect.store.sqlite.derived import files, vectors
+from recollect.store.sqlite.derived import codes, files, vectors
 from recollect.store.sqlite.derived.vectors import Nearest, Read, VectorSegment
 
 from .segmented import NOW, by_meaning, by_numpy, index, keys, listed, opened, store_of, without_segments
@@ -314,5 +314,5 @@ def test_vectors_of_the_forgotten_are_overwritten(path: Path) -> None:
         for segment in segments:
             at = int(np.flatnonzero(segment.numbers == number)[0])
             assert not segment.coded.bytes[at].any()
-            assert not segment.coded.bits[:, at].any()
+            assert not segment.coded.signs[at // codes.TOGETHER, :, at % codes.TOGETHER].any()
             assert segment.struck_out().tolist() == [number]

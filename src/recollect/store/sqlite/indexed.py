@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
-from recollect.store.sqlite.derived import bm25, matching, spans
+from recollect.store.sqlite.derived import bm25, kernel, matching, spans
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
@@ -261,7 +261,7 @@ class Searched(NamedTuple):
         found = self._freshest(most, allowed)
         for leaf in self.leaves:
             for span in leaf.spans:
-                floor = float(found.scores[most - 1]) * matching.NEARLY if len(found.scores) >= most else 0.0
+                floor = float(found.scores[most - 1]) * kernel.NEARLY if len(found.scores) >= most else 0.0
                 within = None if allowed is None else leaf.segment.within(span[:2], allowed)
                 part = matching.best(leaf, span, self.rarity, self.average, weights, most, within, floor)
                 found = Best.of([found, part], most)

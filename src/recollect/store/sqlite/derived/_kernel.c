@@ -13,6 +13,11 @@
 #include <pthread.h>
 #define THREADS
 #endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#elif defined(__aarch64__) && defined(__GNUC__)
+#include <arm_neon.h>
+#endif
 
 /* A loop that is made for each kind of processor: `name` is the one for the processor that it runs on. */
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -38,88 +43,137 @@
 #endif
 
 #if defined(__GNUC__)
-#define ONES(word) __builtin_popcountll(word)
-#else
-static int ONES(uint64_t word)
-{
-    word -= (word >> 1) & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
-    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (int)((word * 0x0101010101010101u) >> 56);
-}
-#endif
-
-#if defined(__GNUC__)
 #define FETCH(start, size) \
     for (Py_ssize_t line = 0; line < (size); line += 64) __builtin_prefetch((start) + line)
 #else
 #define FETCH(start, size)
 #endif
 
-/* Where numpy's packbits puts a dimension within 64. */
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define BIT(at) (63 - (at))
-#else
-#define BIT(at) ((at) / 8 * 8 + 7 - (at) % 8)
-#endif
-
 #define AHEAD 6
 #define BLOCK 1024
-#define PLANES 4
+#define TOGETHER 32
+#define STEPS 127
 #define LANES 16
 #define SPAN 128
 #define SAMPLED 12
 #define SHARED 400000
+#define K1 1.2
+#define B 0.75
+#define NEARLY 0.96
+#define SOMETHING 1e-30
 
 /* --- vectors ------------------------------------------------------------------------------------------- */
 
-/* A question as so many bits a dimension, in steps from `low` on, and the signs that it is compared with. */
+/* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
+   What each half of a byte comes to stands in a table, in steps, the lower half's first. */
 typedef struct {
-    const uint64_t *bits;
-    uint64_t *planes;
+    const uint8_t *signs;
+    uint8_t *tables;
     const float *trust, *offset;
-    Py_ssize_t rows, count;
-    float low, step, total;
-} Signs;
+    Py_ssize_t bytes, count;
+    float step, least;
+} Question;
 
-static void take_question(Signs *signs, const float *left, Py_ssize_t size)
+/* What four dimensions come to for each combination of signs, above the least; numpy's packbits begins on top. */
+static void take_four(const float *four, float step, uint8_t *table)
 {
-    float high = signs->low = size ? left[0] : 0;
-    for (Py_ssize_t at = 0; at < size; at++) {
-        if (left[at] < signs->low) signs->low = left[at];
-        if (left[at] > high) high = left[at];
-        signs->total += left[at];
-    }
-    signs->step = fmaxf(high - signs->low, 1e-12f) / ((1 << PLANES) - 1);
-    for (Py_ssize_t at = 0; at < size; at++) {
-        const int steps = (int)((left[at] - signs->low) / signs->step + 0.5f);
-        for (int plane = 0; plane < PLANES; plane++)
-            signs->planes[PLANES * (at / 64) + plane] |= (uint64_t)(steps >> plane & 1) << BIT(at % 64);
+    for (int signs = 0; signs < 16; signs++) {
+        float sum = 0;
+        for (int at = 0; at < 4; at++)
+            if ((signs >> (3 - at) & 1) == (four[at] > 0)) sum += fabsf(four[at]);
+        table[signs] = (uint8_t)(sum / step + 0.5f);
     }
 }
 
-/* How near each of some vectors is, up to a constant, from the signs of its dimensions. */
-INLINE void estimate_loop(const Signs *signs, Py_ssize_t start, Py_ssize_t size, float *found)
+static void take_question(Question *question, const float *left, Py_ssize_t size)
 {
-    uint64_t ones[BLOCK] = {0}, steps[BLOCK] = {0};
-    for (Py_ssize_t row = 0; row < signs->rows; row++) {
-        const uint64_t *words = signs->bits + row * signs->count + start;
-        const uint64_t *planes = signs->planes + PLANES * row;
-        const uint64_t once = planes[0], twice = planes[1], four = planes[2], eight = planes[3];
-        for (Py_ssize_t at = 0; at < size; at++) {
-            const uint64_t word = words[at];
-            ones[at] += ONES(word);
-            steps[at] += ONES(word & once) + 2 * ONES(word & twice) + 4 * ONES(word & four) + 8 * ONES(word & eight);
+    float widest = 0, total = 0, negative = 0;
+    for (Py_ssize_t first = 0; first < size; first += 4) {
+        float width = 0;
+        for (Py_ssize_t at = first; at < first + 4 && at < size; at++) {
+            width += fabsf(left[at]);
+            total += left[at];
+            if (left[at] < 0) negative += left[at];
         }
+        if (width > widest) widest = width;
     }
-    for (Py_ssize_t at = 0; at < size; at++) {
-        const float positive = signs->low * (float)(int32_t)ones[at] + signs->step * (float)(int32_t)steps[at];
-        found[at] = (2 * positive - signs->total) * signs->trust[start + at] + signs->offset[start + at];
+    Py_ssize_t steps = UINT16_MAX / (2 * question->bytes + 1);
+    if (steps > STEPS) steps = STEPS;
+    question->step = fmaxf(widest, 1e-12f) / (float)(steps > 0 ? steps : 1);
+    for (Py_ssize_t first = 0; first < 8 * question->bytes; first += 4) {
+        float four[4] = {0};
+        for (Py_ssize_t at = first; at < first + 4 && at < size; at++) four[at - first] = left[at];
+        take_four(four, question->step, question->tables + first / 8 * 32 + (first % 8 ? 0 : 16));
     }
+    question->least = 2 * negative - total;
+    question->step *= 2;
 }
 
-FOR_EACH_PROCESSOR(void, estimate, (const Signs *signs, Py_ssize_t start, Py_ssize_t size, float *found),
-                   (signs, start, size, found))
+/* What the signs of a group of vectors come to, in steps. */
+static void add_signs_any(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
+{
+    memset(sums, 0, TOGETHER * sizeof(uint16_t));
+    for (Py_ssize_t byte = 0; byte < bytes; byte++, signs += TOGETHER, tables += 32)
+        for (int at = 0; at < TOGETHER; at++) sums[at] += tables[signs[at] & 15] + tables[16 + (signs[at] >> 4)];
+}
+
+static void (*add_signs)(const uint8_t *, const uint8_t *, Py_ssize_t, uint16_t *) = add_signs_any;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static void
+add_signs_256(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
+{
+    const __m256i half = _mm256_set1_epi8(15), lower = _mm256_set1_epi16(255);
+    __m256i even = _mm256_setzero_si256(), odd = even;
+    for (Py_ssize_t byte = 0; byte < bytes; byte++, signs += TOGETHER, tables += 32) {
+        const __m256i some = _mm256_loadu_si256((const __m256i *)signs);
+        const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tables));
+        const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(tables + 16)));
+        const __m256i both = _mm256_add_epi8(
+            _mm256_shuffle_epi8(low, _mm256_and_si256(some, half)),
+            _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(some, 4), half)));
+        even = _mm256_add_epi16(even, _mm256_and_si256(both, lower));
+        odd = _mm256_add_epi16(odd, _mm256_srli_epi16(both, 8));
+    }
+    const __m256i first = _mm256_unpacklo_epi16(even, odd), second = _mm256_unpackhi_epi16(even, odd);
+    _mm256_storeu_si256((__m256i *)sums, _mm256_permute2x128_si256(first, second, 0x20));
+    _mm256_storeu_si256((__m256i *)(sums + 16), _mm256_permute2x128_si256(first, second, 0x31));
+}
+#elif defined(__aarch64__) && defined(__GNUC__)
+static void add_signs_128(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
+{
+    for (int first = 0; first < TOGETHER; first += 16) {
+        uint16x8_t front = vdupq_n_u16(0), back = front;
+        for (Py_ssize_t byte = 0; byte < bytes; byte++) {
+            const uint8x16_t some = vld1q_u8(signs + TOGETHER * byte + first);
+            const uint8x16_t both = vaddq_u8(vqtbl1q_u8(vld1q_u8(tables + 32 * byte), vandq_u8(some, vdupq_n_u8(15))),
+                                             vqtbl1q_u8(vld1q_u8(tables + 32 * byte + 16), vshrq_n_u8(some, 4)));
+            front = vaddw_u8(front, vget_low_u8(both));
+            back = vaddw_high_u8(back, both);
+        }
+        vst1q_u16(sums + first, front);
+        vst1q_u16(sums + first + 8, back);
+    }
+}
+#endif
+
+/* How near each vector of a group is, up to a constant; whether any is nearer than `least`. */
+INLINE int estimate_loop(const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least,
+                         float *found)
+{
+    int some = 0;
+    for (int at = 0; at < size; at++) {
+        found[at] = (question->least + question->step * (float)sums[at]) * question->trust[start + at]
+                  + question->offset[start + at];
+        some |= found[at] > least;
+    }
+    return some;
+}
+
+FOR_EACH_PROCESSOR(int, estimate,
+                   (const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least,
+                    float *found),
+                   (question, sums, start, size, least, found))
 
 typedef struct {
     float *scores;
@@ -158,40 +212,54 @@ static void keep_best(Best *best)
     best->least = best->scores[best->wanted - 1];
 }
 
-/* The best of some blocks, `apart` from each other. */
-static void look_through(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart, Best *best)
+/* The best of a group, from one place to another. */
+static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
-    float found[BLOCK];
+    uint16_t sums[TOGETHER];
+    float found[TOGETHER];
+    const Py_ssize_t first = start / TOGETHER * TOGETHER;
+    add_signs(question->signs + first * question->bytes, question->tables, question->bytes, sums);
+    const int size = (int)(end - start);
+    if (!estimate(question, sums + (start - first), start, size, best->least, found)) return;
+    for (int at = 0; at < size; at++) {
+        if (!(found[at] > best->least)) continue;
+        best->scores[best->held] = found[at];
+        best->places[best->held++] = start + at;
+        if (best->held == best->room) keep_best(best);
+    }
+}
+
+/* The best of some blocks, `apart` from each other. */
+static void look_through(const Question *question, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart, Best *best)
+{
     for (Py_ssize_t first = start; first < end; first += apart) {
-        const Py_ssize_t size = end - first < BLOCK ? end - first : BLOCK;
-        estimate(signs, first, size, found);
-        for (Py_ssize_t at = 0; at < size; at++) {
-            if (!(found[at] > best->least)) continue;
-            best->scores[best->held] = found[at];
-            best->places[best->held++] = first + at;
-            if (best->held == best->room) keep_best(best);
+        const Py_ssize_t last = end - first < BLOCK ? end : first + BLOCK;
+        for (Py_ssize_t at = first, next; at < last; at = next) {
+            next = (at / TOGETHER + 1) * TOGETHER;
+            if (next > last) next = last;
+            look_at_group(question, at, next, best);
         }
     }
     if (best->held > best->wanted) keep_best(best);
 }
 
 /* A sample says what the best have at least, so that hardly anybody else is held for a while. */
-static void select_nearest(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Best *best)
+static void select_nearest(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
     const Py_ssize_t apart = (end - start) / SAMPLED / BLOCK * BLOCK, wanted = best->wanted;
     if (apart >= 2 * BLOCK) {
         best->wanted = 2 * wanted * BLOCK / apart + LANES;
         if (best->wanted < wanted) {
-            look_through(signs, start, end, apart, best);
+            look_through(question, start, end, apart, best);
             best->held = 0;
         }
         best->wanted = wanted;
-        look_through(signs, start, end, BLOCK, best);
+        look_through(question, start, end, BLOCK, best);
         if (best->held == wanted) return;
         best->held = 0;
         best->least = -INFINITY;
     }
-    look_through(signs, start, end, BLOCK, best);
+    look_through(question, start, end, BLOCK, best);
 }
 
 static int make_room(Best *best, Py_ssize_t wanted)
@@ -209,7 +277,7 @@ static void free_room(Best *best)
 }
 
 typedef struct {
-    const Signs *signs;
+    const Question *question;
     Py_ssize_t start, end;
     Best best;
 } Half;
@@ -217,63 +285,63 @@ typedef struct {
 static void *select_half(void *given)
 {
     Half *half = given;
-    select_nearest(half->signs, half->start, half->end, &half->best);
+    select_nearest(half->question, half->start, half->end, &half->best);
     return NULL;
 }
 
 /* Of so many that they do not fit a processor's cache, two threads look at a half each: both wait for memory. */
-static void select_nearest_together(const Signs *signs, Py_ssize_t start, Py_ssize_t end, Best *best)
+static void select_nearest_together(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
 #ifdef THREADS
     const Py_ssize_t middle = start + (end - start) / 2;
-    Half half = {signs, middle, end, {0}};
+    Half half = {question, middle, end, {0}};
     pthread_t other;
     if (end - start >= SHARED && make_room(&half.best, best->wanted)
         && !pthread_create(&other, NULL, select_half, &half)) {
-        select_nearest(signs, start, middle, best);
+        select_nearest(question, start, middle, best);
         pthread_join(other, NULL);
         memcpy(best->scores + best->held, half.best.scores, half.best.held * sizeof(float));
         memcpy(best->places + best->held, half.best.places, half.best.held * sizeof(int64_t));
         best->held += half.best.held;
         if (best->held > best->wanted) keep_best(best);
     } else {
-        select_nearest(signs, start, end, best);
+        select_nearest(question, start, end, best);
     }
     free_room(&half.best);
 #else
-    select_nearest(signs, start, end, best);
+    select_nearest(question, start, end, best);
 #endif
 }
 
 static PyObject *nearest(PyObject *self, PyObject *given)
 {
-    Py_buffer bits, left, trust, offset;
+    Py_buffer signs, left, trust, offset;
     Py_ssize_t start, end, most;
-    if (!PyArg_ParseTuple(given, "y*y*y*y*nnn", &bits, &left, &trust, &offset, &start, &end, &most)) return NULL;
+    if (!PyArg_ParseTuple(given, "y*y*y*y*nnn", &signs, &left, &trust, &offset, &start, &end, &most)) return NULL;
     PyObject *result = NULL;
     const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
-    const Py_ssize_t rows = (size + 63) / 64;
-    Signs signs = {bits.buf, NULL, trust.buf, offset.buf, rows, count, 0, 0, 0};
+    const Py_ssize_t bytes = (size + 7) / 8, groups = (count + TOGETHER - 1) / TOGETHER;
+    Question question = {signs.buf, NULL, trust.buf, offset.buf, bytes, count, 0, 0};
     Best best = {0};
     if (start < 0 || end > count || start > end || most < 1 || offset.len != trust.len
-        || bits.len != rows * count * (Py_ssize_t)sizeof(uint64_t)) {
+        || signs.len != groups * bytes * TOGETHER) {
         PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
         goto done;
     }
-    signs.planes = calloc(rows ? rows * PLANES : 1, sizeof(uint64_t));
-    if (!make_room(&best, most) || !signs.planes) {
+    question.tables = malloc(bytes ? bytes * 32 : 1);
+    if (!make_room(&best, most) || !question.tables) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
-    take_question(&signs, left.buf, size);
-    select_nearest_together(&signs, start, end, &best);
+    take_question(&question, left.buf, size);
+    select_nearest_together(&question, start, end, &best);
     Py_END_ALLOW_THREADS
     result = PyBytes_FromStringAndSize((char *)best.places, best.held * sizeof(int64_t));
 done:
-    free(signs.planes);
+    free(question.tables);
     free_room(&best);
-    PyBuffer_Release(&bits);
+    PyBuffer_Release(&signs);
     PyBuffer_Release(&left);
     PyBuffer_Release(&trust);
     PyBuffer_Release(&offset);
@@ -336,47 +404,64 @@ static void sink(float *heap, Py_ssize_t size, float value)
     heap[at] = value;
 }
 
-static PyObject *add(PyObject *self, PyObject *given)
+/* A term of a question: who has it, ascending, with a code for each; what it counts, and at the most. */
+typedef struct {
+    Py_buffer docs, codes;
+    const int32_t *doc_of;
+    const uint16_t *code_of;
+    Py_ssize_t first, last;
+    double rarity, limit;
+} Term;
+
+/* The scores of a span of memories, and how they come about. */
+typedef struct {
+    Term *terms;
+    Py_ssize_t count;
+    float *scores;
+    Py_ssize_t start, size, known;
+    const float *weights;
+    const int32_t *lengths;
+    const uint8_t *allowed;
+    double average;
+    Py_ssize_t most;
+} Matching;
+
+static Py_ssize_t first_from(const Term *term, Py_ssize_t low, Py_ssize_t high, int64_t doc)
 {
-    Py_buffer scores, docs, codes, weights, permitted;
-    Py_ssize_t start, most;
-    float rarity;
-    if (!PyArg_ParseTuple(given, "w*y*y*y*y*fnn", &scores, &docs, &codes, &weights, &permitted, &rarity, &start,
-                          &most))
-        return NULL;
-    PyObject *result = NULL;
-    const Py_ssize_t size = scores.len / (Py_ssize_t)sizeof(float), count = docs.len / (Py_ssize_t)sizeof(int32_t);
-    const Py_ssize_t known = weights.len / (Py_ssize_t)sizeof(float);
-    const uint8_t *allowed = permitted.len ? permitted.buf : NULL;
-    float *heap = calloc(most > 0 ? most : 1, sizeof(float));
-    if (!heap) {
-        PyErr_NoMemory();
-        goto done;
+    while (low < high) {
+        const Py_ssize_t middle = low + (high - low) / 2;
+        if (term->doc_of[middle] < doc) low = middle + 1;
+        else high = middle;
     }
-    if (most < 1 || codes.len != count * (Py_ssize_t)sizeof(uint16_t) || (allowed && permitted.len != size)) {
-        PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
-        goto done;
+    return low;
+}
+
+/* The code of a memory not before the one that was looked up last; 0 where the term does not stand. */
+static uint16_t look_up(const Term *term, Py_ssize_t *from, int64_t doc)
+{
+    Py_ssize_t stride = 1, low = *from;
+    while (low + stride < term->last && term->doc_of[low + stride] < doc) {
+        low += stride;
+        stride *= 2;
     }
-    for (Py_ssize_t at = 0; at < count; at++) {
-        const Py_ssize_t doc = (Py_ssize_t)((const int32_t *)docs.buf)[at] - start;
-        const uint16_t code = ((const uint16_t *)codes.buf)[at];
-        if (doc < 0 || doc >= size || code >= known) {
-            PyErr_SetString(PyExc_IndexError, "there is no such memory");
-            goto done;
-        }
-        if (allowed && !allowed[doc]) continue;
-        const float score = ((float *)scores.buf)[doc] += ((const float *)weights.buf)[code] * rarity;
-        if (score > heap[0]) sink(heap, most, score);
+    *from = low = first_from(term, low, low + stride < term->last ? low + stride : term->last, doc);
+    return low < term->last && term->doc_of[low] == doc ? term->code_of[low] : 0;
+}
+
+/* Add what a term counts. Returns what the last of the best that have it comes to, -1 if a position lies. */
+static float add_term(const Matching *matching, const Term *term, float *heap)
+{
+    const float rarity = (float)term->rarity;
+    memset(heap, 0, matching->most * sizeof(float));
+    for (Py_ssize_t at = term->first; at < term->last; at++) {
+        const Py_ssize_t doc = (Py_ssize_t)term->doc_of[at] - matching->start;
+        const uint16_t code = term->code_of[at];
+        if (doc < 0 || doc >= matching->size || code >= matching->known) return -1;
+        if (matching->allowed && !matching->allowed[doc]) continue;
+        const float score = matching->scores[doc] += matching->weights[code] * rarity;
+        if (score > heap[0]) sink(heap, matching->most, score);
     }
-    result = PyFloat_FromDouble(heap[0]);
-done:
-    free(heap);
-    PyBuffer_Release(&scores);
-    PyBuffer_Release(&docs);
-    PyBuffer_Release(&codes);
-    PyBuffer_Release(&weights);
-    PyBuffer_Release(&permitted);
-    return result;
+    return heap[0];
 }
 
 INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
@@ -388,68 +473,229 @@ INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
 
 FOR_EACH_PROCESSOR(Py_ssize_t, count, (const float *scores, Py_ssize_t size, float least), (scores, size, least))
 
-static PyObject *promising(PyObject *self, PyObject *given)
+/* Where the scores are at least so high; returns how many. */
+static Py_ssize_t find_promising(const float *scores, Py_ssize_t size, float least, int32_t *places)
 {
-    Py_buffer scores;
-    float least;
-    if (!PyArg_ParseTuple(given, "y*f", &scores, &least)) return NULL;
-    const float *found = scores.buf;
-    const Py_ssize_t size = scores.len / (Py_ssize_t)sizeof(float);
-    int32_t *places = malloc((size + 1) * sizeof(int32_t)), *place = places;
-    PyObject *result = NULL;
-    for (Py_ssize_t first = 0; places && first < size; first += SPAN) {
+    int32_t *place = places;
+    for (Py_ssize_t first = 0; first < size; first += SPAN) {
         const Py_ssize_t end = first + SPAN < size ? first + SPAN : size;
-        if (!count(found + first, end - first, least)) continue;
+        if (!count(scores + first, end - first, least)) continue;
         for (Py_ssize_t at = first; at < end; at++) {
             *place = (int32_t)at;
-            place += found[at] >= least;
+            place += scores[at] >= least;
         }
     }
-    if (places) result = PyBytes_FromStringAndSize((char *)places, (place - places) * sizeof(int32_t));
-    else PyErr_NoMemory();
+    return place - places;
+}
+
+/* Keep those that are nearly as high as the last of the best, or higher; returns how many. */
+static Py_ssize_t keep_highest(const Matching *matching, int32_t *places, const float *found, Py_ssize_t count,
+                               float *heap)
+{
+    if (count <= matching->most) return count;
+    memset(heap, 0, matching->most * sizeof(float));
+    for (Py_ssize_t at = 0; at < count; at++)
+        if (found[at] > heap[0]) sink(heap, matching->most, found[at]);
+    const float least = heap[0] * (float)NEARLY;
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; at < count; at++)
+        if (found[at] >= least) places[kept++] = places[at];
+    return kept;
+}
+
+/* Add the terms that were left to the scores of those that can still win; -1 if a code lies. */
+static int add_rest(const Matching *matching, Term *const *rest, Py_ssize_t left, const int32_t *places,
+                    Py_ssize_t count, float *found)
+{
+    for (Py_ssize_t at = 0; at < count; at++) found[at] = matching->scores[places[at]];
+    for (Py_ssize_t term = 0; term < left; term++) {
+        Py_ssize_t from = rest[term]->first;
+        const float rarity = (float)rest[term]->rarity;
+        for (Py_ssize_t at = 0; at < count; at++) {
+            const uint16_t code = look_up(rest[term], &from, places[at] + matching->start);
+            if (code >= matching->known) return -1;
+            found[at] += matching->weights[code] * rarity;
+        }
+    }
+    return 0;
+}
+
+/* The score of each to the last bit, as if there were no other segment. */
+static void score_exactly(const Matching *matching, const int32_t *places, Py_ssize_t count, double *scores)
+{
+    memset(scores, 0, count * sizeof(double));
+    for (Py_ssize_t number = 0; number < matching->count; number++) {
+        const Term *term = matching->terms + number;
+        Py_ssize_t from = term->first;
+        for (Py_ssize_t at = 0; at < count; at++) {
+            const int64_t place = places[at] + matching->start;
+            const double often = look_up(term, &from, place) >> 8;
+            const double length = matching->lengths[place];
+            scores[at] += often * (K1 + 1) / (often + K1 * (1 - B + B * length / matching->average)) * term->rarity;
+        }
+    }
+}
+
+static int by_limit(const void *one, const void *other)
+{
+    const Term *first = *(Term *const *)one, *second = *(Term *const *)other;
+    if (first->limit != second->limit) return first->limit < second->limit ? 1 : -1;
+    return first < second ? -1 : first > second;
+}
+
+/* Where the best stand, ascending; terms are taken by what they can count at the most. Once so many memories are
+   better than all that is left could come to, the others are looked up for those that can still win. Returns how
+   many, -1 if the arrays lie. */
+static Py_ssize_t find_best(const Matching *matching, Term **order, double *left, float *heap, double floor,
+                            int32_t *places, float *found)
+{
+    const Py_ssize_t count = matching->count;
+    for (Py_ssize_t at = 0; at < count; at++) order[at] = matching->terms + at;
+    qsort(order, count, sizeof(Term *), by_limit);
+    left[count] = 0;
+    for (Py_ssize_t at = count; at--;) left[at] = left[at + 1] + order[at]->limit;
+    Py_ssize_t taken = 0;
+    while (taken < count) {
+        const float lowest = add_term(matching, order[taken++], heap);
+        if (lowest < 0) return -1;
+        if (lowest * NEARLY > floor) floor = lowest * NEARLY;
+        if (floor > left[taken]) break;
+    }
+    const double least = floor - left[taken];
+    const Py_ssize_t some
+        = find_promising(matching->scores, matching->size, (float)(least > SOMETHING ? least : SOMETHING), places);
+    if (add_rest(matching, order + taken, count - taken, places, some, found)) return -1;
+    return keep_highest(matching, places, found, some, heap);
+}
+
+static PyObject *found_best(const Matching *matching, double floor)
+{
+    const Py_ssize_t room = matching->size + 1;
+    Term **order = malloc((matching->count + 1) * sizeof(Term *));
+    double *left = malloc((matching->count + 1) * sizeof(double)), *exact = NULL;
+    float *heap = malloc(matching->most * sizeof(float)), *found = malloc(room * sizeof(float));
+    int32_t *places = malloc(room * sizeof(int32_t));
+    PyObject *result = NULL;
+    Py_ssize_t count = 0;
+    int is_enough = order && left && heap && found && places;
+    if (is_enough) {
+        Py_BEGIN_ALLOW_THREADS
+        count = find_best(matching, order, left, heap, floor, places, found);
+        if (count >= 0 && (exact = malloc((count + 1) * sizeof(double))))
+            score_exactly(matching, places, count, exact);
+        Py_END_ALLOW_THREADS
+    }
+    if (count < 0) PyErr_SetString(PyExc_IndexError, "there is no such memory");
+    else if (!exact) PyErr_NoMemory();
+    else {
+        for (Py_ssize_t at = 0; at < count; at++) places[at] += (int32_t)matching->start;
+        result = Py_BuildValue("y#y#", (char *)places, count * (Py_ssize_t)sizeof(int32_t), (char *)exact,
+                               count * (Py_ssize_t)sizeof(double));
+    }
+    free(order);
+    free(left);
+    free(heap);
+    free(found);
     free(places);
-    PyBuffer_Release(&scores);
+    free(exact);
     return result;
 }
 
-static PyObject *looked_up(PyObject *self, PyObject *given)
+/* A term from (docs, codes, rarity, limit); whoever is before or behind the span is passed over. */
+static int take_term(Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t end)
 {
-    Py_buffer docs, codes, wanted;
-    if (!PyArg_ParseTuple(given, "y*y*y*", &docs, &codes, &wanted)) return NULL;
-    const int32_t *have = docs.buf, *want = wanted.buf;
-    const Py_ssize_t asked = wanted.len / (Py_ssize_t)sizeof(int32_t);
-    Py_ssize_t count = docs.len / (Py_ssize_t)sizeof(int32_t);
-    if (count > codes.len / (Py_ssize_t)sizeof(uint16_t)) count = codes.len / (Py_ssize_t)sizeof(uint16_t);
-    PyObject *result = PyBytes_FromStringAndSize(NULL, asked * sizeof(uint16_t));
-    uint16_t *found = result ? (uint16_t *)PyBytes_AsString(result) : NULL;
-    Py_ssize_t from = 0;
-    for (Py_ssize_t at = 0; result && at < asked; at++) {
-        Py_ssize_t stride = 1, low = from, high;
-        while (low + stride < count && have[low + stride] < want[at]) {
-            low += stride;
-            stride *= 2;
-        }
-        high = low + stride < count ? low + stride : count;
-        while (low < high) {
-            const Py_ssize_t middle = low + (high - low) / 2;
-            if (have[middle] < want[at]) low = middle + 1;
-            else high = middle;
-        }
-        found[at] = low < count && have[low] == want[at] ? ((const uint16_t *)codes.buf)[low] : 0;
-        from = low;
+    if (!PyArg_ParseTuple(given, "y*y*dd", &term->docs, &term->codes, &term->rarity, &term->limit)) return 0;
+    const Py_ssize_t count = term->docs.len / (Py_ssize_t)sizeof(int32_t);
+    term->doc_of = term->docs.buf;
+    term->code_of = term->codes.buf;
+    term->first = first_from(term, 0, count, start);
+    term->last = first_from(term, term->first, count, end);
+    if (term->codes.len == count * (Py_ssize_t)sizeof(uint16_t)) return 1;
+    PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
+    PyBuffer_Release(&term->docs);
+    PyBuffer_Release(&term->codes);
+    return 0;
+}
+
+static PyObject *best(PyObject *self, PyObject *given)
+{
+    PyObject *terms, *result = NULL;
+    Py_buffer scores, weights, lengths, permitted;
+    Py_ssize_t start, most, taken = 0;
+    double average, floor;
+    if (!PyArg_ParseTuple(given, "O!w*y*y*y*nndd", &PyList_Type, &terms, &scores, &weights, &lengths, &permitted,
+                          &start, &most, &average, &floor))
+        return NULL;
+    const Py_ssize_t size = scores.len / (Py_ssize_t)sizeof(float), count = PyList_Size(terms);
+    Matching matching = {NULL, count, scores.buf, start, size, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
+                         lengths.buf, permitted.len ? permitted.buf : NULL, average, most};
+    if (start < 0 || most < 1 || start + size > lengths.len / (Py_ssize_t)sizeof(int32_t)
+        || (permitted.len && permitted.len != size)) {
+        PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
+        goto done;
     }
-    PyBuffer_Release(&docs);
-    PyBuffer_Release(&codes);
-    PyBuffer_Release(&wanted);
+    matching.terms = calloc(count + 1, sizeof(Term));
+    if (!matching.terms) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    while (taken < count && take_term(matching.terms + taken, PyList_GetItem(terms, taken), start, start + size))
+        taken++;
+    if (taken == count) result = found_best(&matching, floor);
+    for (Py_ssize_t at = 0; at < taken; at++) {
+        PyBuffer_Release(&matching.terms[at].docs);
+        PyBuffer_Release(&matching.terms[at].codes);
+    }
+done:
+    free(matching.terms);
+    PyBuffer_Release(&scores);
+    PyBuffer_Release(&weights);
+    PyBuffer_Release(&lengths);
+    PyBuffer_Release(&permitted);
     return result;
+}
+
+/* How a term compares with one that is looked for: below 0 if it is before it; 2 if the arrays lie. A term that was
+   struck out begins with a zero: STRUCK. */
+#define STRUCK 3
+#define LIES 2
+static int compare(const Py_buffer *letters, const int64_t *cuts, Py_ssize_t at, const Py_buffer *wanted)
+{
+    const int64_t start = cuts[at], end = cuts[at + 1];
+    if (start < 0 || end < start || end > letters->len) return LIES;
+    const char *text = (const char *)letters->buf + start;
+    const Py_ssize_t size = (Py_ssize_t)(end - start), shared = size < wanted->len ? size : wanted->len;
+    if (size && !text[0]) return STRUCK;
+    const int order = memcmp(text, wanted->buf, shared);
+    return order < 0 || (order == 0 && size < wanted->len) ? -1 : order > 0 || size > wanted->len;
+}
+
+static PyObject *place(PyObject *self, PyObject *given)
+{
+    Py_buffer letters, cuts, wanted;
+    if (!PyArg_ParseTuple(given, "y*y*y*", &letters, &cuts, &wanted)) return NULL;
+    Py_ssize_t low = 0, high = cuts.len / (Py_ssize_t)sizeof(int64_t) - 1;
+    int order = 0;
+    while (low < high && order != LIES) {
+        const Py_ssize_t middle = low + (high - low) / 2;
+        Py_ssize_t probe = middle;
+        while ((order = compare(&letters, cuts.buf, probe, &wanted)) == STRUCK && probe > low) probe--;
+        if (order < 0 || order == STRUCK) low = middle + 1;
+        else high = probe;
+    }
+    PyBuffer_Release(&letters);
+    PyBuffer_Release(&cuts);
+    PyBuffer_Release(&wanted);
+    if (order != LIES) return PyLong_FromSsize_t(low);
+    PyErr_SetString(PyExc_IndexError, "there is no such term");
+    return NULL;
 }
 
 static PyMethodDef methods[] = {
     {"nearest", nearest, METH_VARARGS, NULL},
     {"products", products, METH_VARARGS, NULL},
-    {"add", add, METH_VARARGS, NULL},
-    {"promising", promising, METH_VARARGS, NULL},
-    {"looked_up", looked_up, METH_VARARGS, NULL},
+    {"best", best, METH_VARARGS, NULL},
+    {"place", place, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -457,6 +703,11 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kernel", NULL, 0, m
 
 PyMODINIT_FUNC PyInit__kernel(void)
 {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx2")) add_signs = add_signs_256;
+#elif defined(__aarch64__) && defined(__GNUC__)
+    add_signs = add_signs_128;
+#endif
     CHOOSE(estimate)
     CHOOSE(product)
     CHOOSE(count)

@@ -1,5 +1,6 @@
 """The inner loops in C. Arrays are given as contiguous buffers and come back as bytes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -7,19 +8,19 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 def nearest(
-    bits: Array, left: Array, trust: Array, offset: Array, start: int, end: int, most: int, /
+    signs: Array, left: Array, trust: Array, offset: Array, start: int, end: int, most: int, /
 ) -> bytes: ...
 def products(bytes: Array, scale: Array, places: Array, vector: Array, /) -> bytes: ...
-def add(
+def best(
+    terms: Sequence[tuple[Array, Array, float, float]],
     scores: Array,
-    docs: Array,
-    codes: Array,
     weights: Array,
+    lengths: Array,
     permitted: Array,
-    rarity: float,
     start: int,
     most: int,
+    average: float,
+    floor: float,
     /,
-) -> float: ...
-def promising(scores: Array, least: float, /) -> bytes: ...
-def looked_up(docs: Array, codes: Array, wanted: Array, /) -> bytes: ...
+) -> tuple[bytes, bytes]: ...
+def place(letters: Array, cuts: Array, wanted: bytes, /) -> int: ...

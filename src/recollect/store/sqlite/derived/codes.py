@@ -7,31 +7,29 @@ three digits or more.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived.files import Shape
+from recollect.store.sqlite.derived.files import Arrays, Shape
 
 Floats = NDArray[np.float32]
-Bits = NDArray[np.uint64]
+Signs = NDArray[np.uint8]
 
-_BLOCK = 32_768
-"""So many at once stay in the processor's cache."""
-_STEEP = 1.5
-"""The cosine of two vectors is about so many times the surplus of signs that agree, unless they are alike."""
-PLANES = 4
-"""A question's left-over is looked at with so many bits a dimension."""
+TOGETHER = 32
+"""So many vectors' signs stand together: a processor looks at eight dimensions of all of them at once."""
+STEPS = 127
+"""What four dimensions of a question come to is known in so many steps."""
+_BLOCK = 128
+"""So many groups at once stay in the processor's cache."""
 
 
 class Coded(NamedTuple):
-    """Vectors, one a column in `bits` and one a row or an element elsewhere."""
+    """Vectors, one a row or an element, but for their signs."""
 
-    bits: Bits
-    """The signs, 64 dimensions a row."""
-    length: Floats
-    """How long each left-over is."""
+    signs: Signs
+    """A bit for each dimension, by group, byte and place in the group."""
     trust: Floats
     """By what the product of the signs with something is to be multiplied to estimate the left-over's."""
     offset: Floats
@@ -42,28 +40,37 @@ class Coded(NamedTuple):
 
 def shapes(count: int, dimensions: int) -> dict[str, Shape]:
     """What so many vectors need, by the names of `Coded`."""
-    kinds = {"length": np.float32, "trust": np.float32, "offset": np.float32, "scale": np.float32}
     return {
-        "bits": Shape(np.uint64, (-(-dimensions // 64), count)),
+        "signs": Shape(np.uint8, (-(-count // TOGETHER), -(-dimensions // 8), TOGETHER)),
         "bytes": Shape(np.int8, (count, dimensions)),
-        **{name: Shape(kind, (count,)) for name, kind in kinds.items()},
+        **{name: Shape(np.float32, (count,)) for name in ("trust", "offset", "scale")},
     }
+
+
+def put(room: Arrays, places: NDArray[np.intp], vectors: Floats, centre: Floats) -> None:
+    """Code these vectors, seen from a centre, into the arrays of `shapes`."""
+    left = vectors - centre
+    along = np.abs(left).sum(axis=1)
+    scale = np.maximum(np.abs(left).max(axis=1), 1e-12) / 127
+    room["signs"][places // TOGETHER, :, places % TOGETHER] = np.packbits(left > 0, axis=1)
+    room["trust"][places] = np.einsum("ij,ij->i", left, left) / np.maximum(along, 1e-12)
+    room["offset"][places] = products(left, centre)
+    room["bytes"][places] = np.rint(left / scale[:, None])
+    room["scale"][places] = scale
+
+
+def clear(room: Arrays, places: NDArray[np.intp]) -> None:
+    """Leave nothing of the vectors at these places."""
+    room["signs"][places // TOGETHER, :, places % TOGETHER] = 0
+    for name in Coded._fields[1:]:
+        room[name][places] = 0
 
 
 def code(vectors: Floats, centre: Floats) -> Coded:
     """These vectors, seen from a centre."""
-    left = vectors - centre
-    length = np.sqrt(np.einsum("ij,ij->i", left, left))
-    along = np.abs(left).sum(axis=1)
-    scale = np.maximum(np.abs(left).max(axis=1), 1e-12) / 127
-    return Coded(
-        signs(left),
-        length,
-        (length * length / np.maximum(along, 1e-12)).astype(np.float32),
-        products(left, centre),
-        np.rint(left / scale[:, None]).astype(np.int8),
-        scale.astype(np.float32),
-    )
+    room = {name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes(*vectors.shape).items()}
+    put(room, np.arange(len(vectors)), vectors, centre)
+    return Coded(*(room[name] for name in Coded._fields))
 
 
 def products(rows: Floats, vector: Floats) -> Floats:
@@ -71,66 +78,43 @@ def products(rows: Floats, vector: Floats) -> Floats:
     return np.asarray(np.einsum("ij,j->i", rows, vector), np.float32)
 
 
-def signs(left: Floats) -> Bits:
-    """A bit for each dimension, 64 a row; the last row is filled up with zeros."""
-    packed = np.packbits(left > 0, axis=1)
-    packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
-    return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
+class Asked:
+    """A question's left-over, as it is compared with signs: what each byte of them comes to, in steps."""
+
+    def __init__(self, left: Floats) -> None:
+        self._dimensions, self._mean = len(left), np.abs(left).mean(dtype=np.float32)
+        self._signs = np.packbits(left > 0)[:, None]
+        fours = np.pad(left, (0, -len(left) % 8)).reshape(-1, 4)
+        size = np.abs(fours)
+        steps = max(1, min(STEPS, 65_535 // (len(fours) + 1)))
+        self._step = np.maximum(_added(size).max(initial=0), np.float32(1e-12)) / np.float32(steps)
+        self._least = 2 * np.minimum(left, 0).sum() - left.sum()
+        bits = np.unpackbits(np.arange(16, dtype=np.uint8)[:, None], axis=1)[:, 4:].astype(np.bool_)
+        counted = np.where(bits == (fours > 0)[:, None], size[:, None], np.float32(0))
+        halves = (_added(counted) / self._step + np.float32(0.5)).astype(np.uint16).reshape(-1, 2, 16)
+        self._tables = (halves[:, 0, :, None] + halves[:, 1, None, :]).reshape(-1, 256)
+
+    def guesses(self, coded: Coded, start: int, end: int) -> Floats:
+        """About how near each from one place to another is, if all dimensions of the question were equal."""
+        first, last = start // TOGETHER, -(-end // TOGETHER)
+        differing = np.empty((last - first, TOGETHER), np.uint16)
+        for group in range(first, last, _BLOCK):
+            counts = np.bitwise_count(coded.signs[group : min(group + _BLOCK, last)] ^ self._signs)
+            differing[group - first : group - first + len(counts)] = counts.sum(axis=1, dtype=np.uint16)
+        inside = differing.reshape(-1)[start - first * TOGETHER : end - first * TOGETHER]
+        agreeing: Floats = self._mean * (np.float32(self._dimensions) - 2 * inside.astype(np.float32))
+        return agreeing * coded.trust[start:end] + coded.offset[start:end]
+
+    def estimates(self, coded: Coded, places: NDArray[np.intp]) -> Floats:
+        """How near those at these places are, up to a constant."""
+        signs = coded.signs[places // TOGETHER, :, places % TOGETHER]
+        sums = self._tables[np.arange(len(self._tables)), signs].sum(axis=1, dtype=np.uint16)
+        return self._near(sums, coded.trust[places], coded.offset[places])
+
+    def _near(self, sums: NDArray[np.uint16], trust: Floats, offset: Floats) -> Floats:
+        return np.asarray((self._least + 2 * self._step * sums) * trust + offset, np.float32)
 
 
-class Asked(NamedTuple):
-    """A question's vector, as it is compared with codes."""
-
-    left: Floats
-    bits: Bits
-    planes: Bits
-    """The same as so many bits a dimension, the lowest first, in steps from `low` on."""
-    low: float
-    step: float
-
-    @classmethod
-    def of(cls, left: Floats) -> Asked:
-        """What is left of a vector beyond the centre."""
-        low, high = float(left.min()), float(left.max())
-        step = max(high - low, 1e-12) / (2**PLANES - 1)
-        steps = np.rint((left - low) / step).astype(np.uint8)
-        rows = np.stack([left > 0, *(steps & (1 << plane) for plane in range(PLANES))])
-        packed = signs(rows)
-        return cls(left, packed[:, 0], packed[:, 1:].T, low, step)
-
-    def guesses(self, bits: Bits, length: Floats, offset: Floats) -> Floats:
-        """About how near each is, up to a constant: from how many signs agree."""
-        own = np.float32(_STEEP * np.linalg.norm(self.left))
-        each = np.float32(-2 * own / len(self.left))
-        guessed = np.empty(len(length), np.float32)
-        for start in range(0, len(length), _BLOCK):
-            some = slice(start, start + _BLOCK)
-            part = guessed[some]
-            part[:] = _differing(bits[:, some], self.bits)
-            part *= each
-            part += own
-            part *= length[some]
-            part += offset[some]
-        return guessed
-
-    def estimates(self, bits: Bits, trust: Floats, offset: Floats) -> Floats:
-        """How near each is, up to a constant: from the signs of the one and all of the other."""
-        steps = np.zeros(bits.shape[1], np.float32)
-        for plane, mask in enumerate(self.planes):
-            shared = np.bitwise_count(bits & mask[:, None]).sum(axis=0, dtype=np.uint16)
-            steps += shared * np.float32(2**plane)
-        ones = np.bitwise_count(bits).sum(axis=0, dtype=np.uint16)
-        positive = np.float32(self.low) * ones + np.float32(self.step) * steps
-        product: Floats = 2 * positive - self.left.sum()
-        return product * trust + offset
-
-
-def _differing(bits: Bits, others: Bits) -> NDArray[np.uint16]:
-    """In how many dimensions the signs differ. Three rows at once fit a byte."""
-    together: NDArray[Any] = np.zeros(bits.shape[1], np.uint16)
-    for first in range(0, len(bits), 3):
-        some = np.bitwise_count(bits[first] ^ others[first])
-        for row in range(first + 1, min(first + 3, len(bits))):
-            some += np.bitwise_count(bits[row] ^ others[row])
-        together += some
-    return together
+def _added(fours: Floats) -> Floats:
+    """The sums of four each, in their order: to the last bit as the compiled loop adds them."""
+    return np.asarray(((fours[..., 0] + fours[..., 1]) + fours[..., 2]) + fours[..., 3])

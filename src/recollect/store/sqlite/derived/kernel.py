@@ -6,11 +6,12 @@ Both find the same, but for vectors: numpy estimates those alone that a guess pu
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.sqlite.derived import bm25
 from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
 
 try:
@@ -21,11 +22,13 @@ except ImportError:  # there was no compiler where it was installed from source
     COMPILED = False
 
 _SAMPLE = 8_192
+_SOMETHING = 1e-30
 _MANY = 100_000
 _ESTIMATED = 3
 """By numpy, so many times as many are estimated as are wanted."""
-_SOMETHING = 1e-30
 _ALL = np.empty(0, np.bool_)
+NEARLY = 0.96
+"""A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
 
 Places = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -41,18 +44,12 @@ def nearest(
     """
     start, end = span
     if COMPILED and among is None:
-        found = _kernel.nearest(coded.bits, left, coded.trust, coded.offset, start, end, most)
+        found = _kernel.nearest(coded.signs, left, coded.trust, coded.offset, start, end, most)
         return np.frombuffer(found, np.int64)
-    asked = Asked.of(left)
+    asked = Asked(left)
     if among is None:
-        guesses = asked.guesses(coded.bits[:, start:end], coded.length[start:end], coded.offset[start:end])
-        among = _better(guesses, max(_ESTIMATED * most, _share(end - start))) + start
-    return among[_better(_estimates(coded, asked, among), most)]
-
-
-def _estimates(coded: Coded, asked: Asked, places: Places) -> Floats:
-    bits = np.stack([row.take(places) for row in coded.bits])
-    return asked.estimates(bits, coded.trust[places], coded.offset[places])
+        among = _better(asked.guesses(coded, start, end), max(_ESTIMATED * most, _share(end - start))) + start
+    return among[_better(asked.estimates(coded, among), most)]
 
 
 def _share(count: int) -> int:
@@ -88,7 +85,7 @@ class _Room(threading.local):
 _room = _Room()
 
 
-def zeros(size: int) -> Floats:
+def _zeros(size: int) -> Floats:
     """So many scores, all 0; the same ones each time, so a thread must be done with the last."""
     if len(_room.scores) < size:
         _room.scores = np.empty(size, np.float32)
@@ -97,44 +94,133 @@ def zeros(size: int) -> Floats:
     return scores
 
 
-def add(
+class Term(NamedTuple):
+    """A term of a question in a segment: who has it, ascending, with a code for each."""
+
+    docs: Positions
+    codes: Codes
+    rarity: float
+    limit: float
+    """No occurrence counts for more."""
+
+
+class Scoring(NamedTuple):
+    """How the occurrences in a segment are counted."""
+
+    weights: Floats
+    """By their codes: nearly, for long memories."""
+    lengths: Positions
+    average: float
+    most: int
+    """So many of the best are wanted; of those that are nearly as good, some more come."""
+
+
+def best(
+    terms: list[Term],
+    span: tuple[int, int],
+    scoring: Scoring,
+    permitted: NDArray[np.bool_] | None,
+    floor: float,
+) -> tuple[Positions, NDArray[np.float64]]:
+    """Where the best memories of a span stand, ascending, and their scores exactly; `permitted` ones alone.
+
+    Terms are taken by what they can count at the most. Once so many memories are better than all that is
+    left could come to, or than `floor`, the other terms are only looked up for those that can still win.
+    """
+    scores = _zeros(span[1] - span[0])
+    weights, lengths, average, most = scoring
+    if COMPILED:
+        flags = _ALL if permitted is None else permitted
+        places, exact = _kernel.best(
+            terms,
+            scores,
+            weights,
+            lengths,
+            flags,
+            span[0],
+            most,
+            average,
+            floor,
+        )
+        return np.frombuffer(places, np.int32), np.frombuffer(exact, np.float64)
+    chosen = _best(terms, span, scoring, permitted, floor, scores)
+    often = np.stack([_looked_up(term, chosen) for term in terms]) >> 8
+    counted = bm25.weight(often, lengths[chosen], average)
+    return chosen, np.asarray((counted * np.array([[term.rarity] for term in terms])).sum(axis=0))
+
+
+def _best(
+    terms: list[Term],
+    span: tuple[int, int],
+    scoring: Scoring,
+    permitted: NDArray[np.bool_] | None,
+    floor: float,
     scores: Floats,
-    start: int,
-    docs: Positions,
-    codes: Codes,
+) -> Positions:
+    weights, most = scoring.weights, scoring.most
+    ordered = sorted(terms, key=lambda term: -term.limit)
+    left = np.cumsum([0.0, *(term.limit for term in reversed(ordered))])[::-1].tolist()
+    taken = 0
+    for taken, term in enumerate(ordered, 1):
+        lowest = _add(scores, span, term, weights, permitted, most)
+        floor = max(floor, lowest * NEARLY)
+        if floor > left[taken]:
+            break
+    least = np.float32(max(floor - left[taken], _SOMETHING))
+    candidates = np.flatnonzero(scores >= least).astype(np.int32)
+    found = scores[candidates]
+    for term in ordered[taken:]:
+        found += weights[_looked_up(term, candidates + span[0])] * np.float32(term.rarity)
+    return candidates[_highest(found, most)] + span[0]
+
+
+def _add(
+    scores: Floats,
+    span: tuple[int, int],
+    term: Term,
     weights: Floats,
-    rarity: float,
     permitted: NDArray[np.bool_] | None,
     most: int,
 ) -> float:
-    """Add what a term counts to the scores of a span that begins at `start`.
-
-    Returns what the last of the `most` best has of those that have the term; 0 if there are not so many.
-    """
-    if COMPILED:
-        flags = _ALL if permitted is None else permitted
-        return _kernel.add(scores, docs, codes, weights, flags, rarity, start, most)
-    at = np.subtract(docs, start, dtype=np.intp)
+    """Add what a term counts; returns what the last of the best that have it comes to, 0 if too few do."""
+    first, last = np.searchsorted(term.docs, np.array(span, np.int32))
+    at = np.subtract(term.docs[first:last], span[0], dtype=np.intp)
+    codes = term.codes[first:last]
     if permitted is not None:
         inside = permitted[at]
         at, codes = at[inside], codes[inside]
-    scores[at] += weights[codes] * np.float32(rarity)
+    scores[at] += weights[codes] * np.float32(term.rarity)
     return float(np.partition(scores[at], -most)[-most]) if len(at) >= most else 0.0
 
 
-def promising(scores: Floats, least: float) -> Positions:
-    """Where there are at least so much, and something at all; ascending."""
-    least = max(least, _SOMETHING)
-    if not COMPILED:
-        return np.flatnonzero(scores >= np.float32(least)).astype(np.int32)
-    return np.frombuffer(_kernel.promising(scores, least), np.int32)
-
-
-def looked_up(docs: Positions, codes: Codes, wanted: Positions) -> NDArray[Any]:
-    """What a term has in each of these memories (ascending); 0 where it does not stand."""
-    if COMPILED:
-        return np.frombuffer(_kernel.looked_up(docs, codes, wanted), np.uint16)
+def _looked_up(term: Term, wanted: Positions) -> NDArray[Any]:
+    """The codes of these memories (ascending); 0 where the term does not stand."""
+    docs, codes = term.docs, term.codes
     if not len(docs):
         return np.zeros(len(wanted), codes.dtype)
     at = np.minimum(docs.searchsorted(wanted), len(docs) - 1)
     return np.where(docs[at] == wanted, codes[at], codes.dtype.type(0))
+
+
+def _highest(scores: Floats, most: int) -> NDArray[np.intp]:
+    """Where the highest scores are, with all that are nearly as high as the last of them."""
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, -most)[-most] * np.float32(NEARLY))
+
+
+def place(letters: NDArray[np.uint8], cuts: NDArray[np.int64], wanted: bytes) -> int:
+    """The first term that is not before this one. Terms that were struck out begin with a zero."""
+    if COMPILED:
+        return _kernel.place(letters, cuts, wanted)
+    low, high = 0, len(cuts) - 1
+    while low < high:
+        middle = (low + high) // 2
+        probe = middle
+        while probe >= low and (text := letters[cuts[probe] : cuts[probe + 1]].tobytes())[:1] == b"\0":
+            probe -= 1
+        if probe < low or text < wanted:
+            low = middle + 1
+        else:
+            high = probe
+    return low

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived import bm25, kernel
+from recollect.store.sqlite.derived.kernel import Scoring, Term
 from recollect.store.sqlite.derived.words import Occurrences, Positions, WordSegment
 
 Scores = NDArray[np.floating[Any]]
-NEARLY = 0.96
-"""A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
 
 
 class Wanted(NamedTuple):
@@ -97,44 +96,20 @@ def best(
     allowed: Positions | None = None,
     floor: float = 0.0,
 ) -> Best:
-    """The `most` best memories of a span that have any of the wanted terms; of `allowed` alone, if given.
-
-    Terms are taken by what they can count at the most. Once so many memories are better than all that is
-    left could come to, the other terms are only looked up for those that can still win.
-    """
+    """The `most` best memories of a span that have any of the wanted terms; of `allowed` alone, if given."""
     start, end, masked = span
     stretched = max(1.0, average / leaf.segment.average)
-    lists = [
-        (rare, min(each.peak * stretched, bm25.K1 + 1) * rare, each.inside(start, end))
+    terms = [
+        Term(each.docs, each.codes, rare, min(each.peak * stretched, bm25.K1 + 1) * rare)
         for each, rare in zip(leaf.found, rarity, strict=True)
         if each is not None
     ]
-    if not lists:
+    if not terms:
         return Best(np.empty(0, np.int64), np.empty(0, np.float32))
-    lists.sort(key=lambda each: -each[1])
-    left = np.cumsum([0.0, *(limit for _, limit, _ in reversed(lists))])[::-1].tolist()
-    scores = kernel.zeros(end - start)
+    scoring = Scoring(weights, leaf.segment.lengths, average, most)
     permitted = _flags(end - start, start, masked, allowed)
-    taken = 0
-    for taken, (rare, _, (docs, codes, _)) in enumerate(lists, 1):
-        lowest = kernel.add(scores, start, docs, codes, weights, rare, permitted, most)
-        floor = max(floor, lowest * NEARLY)
-        if floor > left[taken]:
-            break
-    candidates = kernel.promising(scores, floor - left[taken])
-    found = scores[candidates]
-    for rare, _, (docs, codes, _) in lists[taken:]:
-        found += weights[kernel.looked_up(docs, codes, candidates + start)] * np.float32(rare)
-    chosen = candidates[_highest(found, most)] + start
-    return Best(leaf.segment.numbers[chosen], _exactly(leaf, chosen, rarity, average))
-
-
-def _exactly(leaf: Leaf, docs: Positions, rarity: Sequence[float], average: float) -> Scores:
-    """The score of each of these (ascending), to the last bit as if there were no other segment."""
-    found = [(each, rare) for each, rare in zip(leaf.found, rarity, strict=True) if each is not None]
-    often = np.stack([kernel.looked_up(each.docs, each.codes, docs) for each, _ in found]) >> 8
-    weights = bm25.weight(often, leaf.segment.lengths[docs], average)
-    return np.asarray((weights * np.array([[rare] for _, rare in found])).sum(axis=0))
+    chosen, scores = kernel.best(terms, (start, end), scoring, permitted, floor)
+    return Best(leaf.segment.numbers[chosen], scores)
 
 
 def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) -> NDArray[np.bool_] | None:
@@ -146,10 +121,3 @@ def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) 
         flags[allowed - start] = True
     flags[masked - start] = False
     return flags
-
-
-def _highest(scores: Scores, most: int) -> NDArray[np.intp]:
-    """Where the highest scores are, in no order, with all that are nearly as high as the last of them."""
-    if len(scores) <= most:
-        return np.arange(len(scores))
-    return np.flatnonzero(scores >= np.partition(scores, -most)[-most] * NEARLY)

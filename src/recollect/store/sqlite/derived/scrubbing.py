@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import files, locking
+from recollect.store.sqlite.derived import codes, files, locking
 from recollect.store.sqlite.derived.shelf import Listed, Opened, Shelf
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
@@ -102,6 +102,4 @@ def _strike_vectors(path: Path, segment: VectorSegment, outdated: Outdated) -> N
     where = np.flatnonzero(old & (segment.coded.scale > 0))
     if len(where):
         with files.changing(path) as arrays:
-            arrays["bits"][:, where] = 0
-            for name in segment.coded._fields[1:]:
-                arrays[name][where] = 0
+            codes.clear(arrays, where)

@@ -124,11 +124,7 @@ def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) ->
         first = 0
         for vectors in _all_vectors(new, old, living):
             places = rank[first : first + len(vectors)]
-            coded = codes.code(vectors[places >= 0], centre)
-            places = places[places >= 0]
-            room["bits"][:, places] = coded.bits
-            for name in Coded._fields[1:]:
-                room[name][places] = getattr(coded, name)
+            codes.put(room, places[places >= 0], vectors[places >= 0], centre)
             first += len(vectors)
     return len(order)
 

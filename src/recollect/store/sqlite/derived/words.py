@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -12,12 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import bm25, spans
+from recollect.store.sqlite.derived import bm25, kernel, spans
 from recollect.store.sqlite.derived.files import Arrays
 
 _AT_ONCE = 4_000_000
-_STEP = 128
-"""Of so many terms one is held in memory, to find the others sooner."""
 
 Positions = NDArray[np.int32]
 
@@ -63,9 +60,6 @@ class WordSegment:
         """Memories that older segments have otherwise, or that are gone."""
         self.average: float = facts["average"]
         self.bytes: int = facts.get("bytes", 0)
-        self._letters, self._cuts = self.letters.data, self.cuts.data
-        firsts = [self._text(at) for at in range(0, len(self.peaks), _STEP)]
-        self._firsts = [] if any(text[:1] == b"\0" for text in firsts) else firsts
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -128,24 +122,10 @@ class WordSegment:
         return Occurrences(self.docs[span], self.codes[span], float(self.peaks[at]))
 
     def _text(self, at: int) -> bytes:
-        return bytes(self._letters[self._cuts[at] : self._cuts[at + 1]])
+        return self.letters[self.cuts[at] : self.cuts[at + 1]].tobytes()
 
     def _place(self, wanted: bytes) -> int:
-        """The first term that is not before this one. Terms that were struck out begin with a zero."""
-        low, high = 0, len(self.peaks)
-        if self._firsts:
-            step = bisect_left(self._firsts, wanted)
-            low, high = max(step - 1, 0) * _STEP, min(step * _STEP, high)
-        while low < high:
-            middle = (low + high) // 2
-            probe = middle
-            while probe >= low and (text := self._text(probe))[:1] == b"\0":
-                probe -= 1
-            if probe < low or text < wanted:
-                low = middle + 1
-            else:
-                high = probe
-        return low
+        return kernel.place(self.letters, self.cuts, wanted)
 
 
 def build(rows: Sequence[Row], average: float, touched: Sequence[int]) -> dict[str, NDArray[Any]]:
