@@ -270,7 +270,7 @@ def test_a_reader_that_goes_away_is_no_error(cli: Cli) -> None:
     assert process.stdout.readline().startswith(b'{"type": "recollect"')
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait() == 141
+    assert process.wait(60) == 141
     process.stderr.close()
 
 
@@ -280,7 +280,7 @@ def test_ctrl_c_is_quiet(cli: Cli) -> None:
     assert process.stdin and process.stdout and process.stderr
     wait_for(cli.folder / "memory.db-wal")
     process.send_signal(signal.SIGINT)
-    assert process.wait() == 130
+    assert process.wait(60) == 130
     assert process.stdout.read() + process.stderr.read() == b""
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
