@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from recollect.store.sqlite.derived import bm25, codes, kernel
 from recollect.store.sqlite.derived.codes import Asked
-from recollect.store.sqlite.derived.kernel import Scoring, Term
+from recollect.store.sqlite.derived.kernel import Looked, Scoring, Term
 
 from .segmented import by_numpy
 
@@ -91,6 +91,17 @@ def test_nobody_better_is_left_out(seed: int) -> None:
     assert everyone[places] == pytest.approx(scores)
 
 
+def test_any_number_may_be_equally_good() -> None:
+    size = 70_000
+    everyone = np.arange(size, dtype=np.int32)
+    term = Term(everyone, np.full(size, (1 << 8) | 12, np.uint16), 2.0, 4.4)
+    scoring = Scoring(bm25.weights(20.0), np.full(size, 12, np.int32), 20.0, 10)
+    for span in ((0, size), (17, 40_000)):
+        (found, scores), (expected, _) = both(partial(kernel.best, [term], span, scoring, None, 0.0))
+        assert found.tolist() == expected.tolist() == list(range(*span))
+        assert len(set(scores.tolist())) == 1
+
+
 @given(st.lists(st.binary(max_size=6).filter(lambda term: term[:1] != b"\0"), unique=True), st.data())
 def test_terms_are_found_alike(terms: list[bytes], data: st.DataObject) -> None:
     terms = sorted(terms)
@@ -129,8 +140,9 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     start = int(chance.integers(0, count))
     end = int(chance.integers(start, count)) + 1
     most = int(chance.integers(1, 1200))
-    found = kernel.nearest(coded, left, (start, end), most)
+    found, products = kernel.nearest(coded, left, left, (start, end), Looked(most, most))
     assert len(set(found.tolist())) == len(found) == min(most, end - start)
+    assert products == pytest.approx(kernel.products(coded.bytes, coded.scale, found, left))
     estimates = Asked(left).estimates(coded, np.arange(count))
     best = np.sort(estimates[start:end])[-len(found) :]
     assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
@@ -142,10 +154,24 @@ def test_many_are_looked_at_by_two_threads_with_the_same_result() -> None:
     coded = codes.code(matrix, matrix.mean(axis=0))
     estimates = Asked(matrix[7]).estimates(coded, np.arange(len(matrix)))
     for most in (1, 700, 300_000):
-        found = kernel.nearest(coded, matrix[7], (0, len(matrix)), most)
+        found, _ = kernel.nearest(coded, matrix[7], matrix[7], (0, len(matrix)), Looked(most, most))
         assert len(set(found.tolist())) == len(found) == most
         best = np.sort(estimates)[-most:]
         assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
+
+
+@given(SEEDS, st.integers(1, 50), st.booleans())
+def test_of_those_that_are_looked_at_closely_the_best_are_given(seed: int, most: int, few: bool) -> None:
+    chance = np.random.default_rng(seed)
+    matrix = chance.standard_normal((3_000, 32)).astype(np.float32)
+    coded = codes.code(matrix, matrix.mean(axis=0))
+    left = chance.standard_normal(32).astype(np.float32)
+    among = np.flatnonzero(chance.random(3_000) < 0.2) if few else None
+    found, products = kernel.nearest(coded, left, left, (0, 3_000), Looked(200, most), among)
+    closely, _ = kernel.nearest(coded, left, left, (0, 3_000), Looked(200, 200), among)
+    expected = np.sort(kernel.products(coded.bytes, coded.scale, closely, left))[-most:]
+    assert len(found) == most
+    assert np.sort(products) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 class TestAFileThatLies:
@@ -185,13 +211,13 @@ class TestAFileThatLies:
         left = np.ones(8, np.float32)
         for broken in (coded._replace(trust=coded.trust[:3]), coded._replace(offset=coded.offset[:3])):
             with pytest.raises(IndexError):
-                kernel.nearest(broken, left, (0, 8), 2)
+                kernel.nearest(broken, left, left, (0, 8), Looked(2, 2))
 
     def test_numbers_that_are_none(self) -> None:
         coded = codes.code(np.eye(8, dtype=np.float32), np.zeros(8, np.float32))
         left = np.ones(8, np.float32)
         nothing = coded._replace(trust=np.full(8, np.nan, np.float32))
-        assert len(kernel.nearest(nothing, left, (0, 8), 2)) <= 2
+        assert len(kernel.nearest(nothing, left, left, (0, 8), Looked(2, 2))[0]) <= 2
 
     @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5))
     def test_positions_in_any_order(self, docs: list[int], most: int) -> None:

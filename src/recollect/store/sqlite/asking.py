@@ -26,7 +26,8 @@ def ask(
 ) -> Found:
     """What each leg finds in a scope, with the segments where there are some."""
     allowed = narrowed(statements, namespaces, scope, opened) if opened else None
-    fingerprint = nearness.generation.fingerprint if nearness else None
+    are_replaced = nearness is not None and any(space.removed for space in namespaces.values())
+    fingerprint = nearness.generation.fingerprint if nearness and are_replaced else None
     jury = Jury(statements, scope, namespaces, fingerprint)
     near = Near(statements, arenas, opened or Opened(), namespaces, nearness, allowed) if nearness else None
     worded = None

@@ -13,7 +13,7 @@ from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
 from recollect.store.sqlite.derived import bm25, kernel, matching, spans
 from recollect.store.sqlite.derived.bm25 import Statistics
-from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
+from recollect.store.sqlite.derived.matching import NONE, Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
@@ -160,14 +160,14 @@ class Fresh(NamedTuple):
                 counted.append((number, namespace, len(terms) + 1, times))
         return cls(counted)
 
-    def having(self, wanted: int) -> NDArray[np.int64]:
+    def having(self, wanted: int) -> list[int]:
         """How many of them have each of so many terms."""
-        counts = np.array([times for *_, times in self.rows]).reshape(-1, wanted)
-        having: NDArray[np.int64] = np.count_nonzero(counts, axis=0)
-        return having
+        return [sum(times[at] > 0 for *_, times in self.rows) for at in range(wanted)]
 
     def best(self, namespaces: Sequence[int], rarity: Sequence[float], average: float) -> Best:
         """The scores of those in these namespaces."""
+        if not self.rows:
+            return NONE
         inside = [row for row in self.rows if row[1] in namespaces]
         lengths = np.array([length for _, _, length, _ in inside])
         scores = np.zeros(len(inside))
@@ -221,9 +221,9 @@ class Searched(NamedTuple):
             leaves.append(Leaf.looked_up(segment, wanted, namespaces, stale))
             stale = np.union1d(stale, segment.touched) if len(segment.touched) else stale
         counted = statistics(statements)
-        having = sum((leaf.having() for leaf in leaves), fresh.having(len(wanted)))
+        having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
         leaves.sort(key=lambda leaf: -len(leaf.segment))
-        rarity = [counted.rarity(int(count)) for count in having]
+        rarity = [counted.rarity(sum(counts)) for counts in having]
         return cls(leaves, fresh, rarity, counted, namespaces)
 
     @property
@@ -252,7 +252,7 @@ class Searched(NamedTuple):
         ]
         fresh = Fresh(counted)
         having = fresh.having(len(wanted) + len(phrases))[len(wanted) :]
-        rarity = [*self.rarity, *(2 * self.counted.rarity(int(count)) for count in having)]
+        rarity = [*self.rarity, *(2 * self.counted.rarity(count) for count in having)]
         return Best.of([fresh.best(self.namespaces, rarity, self.average)], len(rows))
 
     def best(self, most: int, allowed: NDArray[np.int64] | None = None) -> Best:

@@ -31,7 +31,7 @@ class Jury:
     def __init__(
         self, statements: Statements, scope: Scope, namespaces: Namespaces, fingerprint: str | None
     ) -> None:
-        """With the `fingerprint` of a generation, their vectors of that one are known too."""
+        """With the `fingerprint` of a generation, who still has a vector of that one is known too."""
         self._statements = statements
         self._scope = scope_parameters(scope, namespaces)
         self._fingerprint = fingerprint
@@ -61,12 +61,12 @@ class Jury:
     def of_vectors(
         self, vectors: Sequence[int], memories: Sequence[int], scores: Sequence[float], limit: int
     ) -> list[Candidate]:
-        """The first of these whose memories are in scope and still have that vector."""
+        """The first of these whose memories are in scope and, if some lost theirs, still have that vector."""
         self.hear(memories)
         found = [
             rows.candidate(row, score)
             for vector, memory, score in zip(vectors, memories, scores, strict=True)
-            if (row := self._known[memory]) and row[-1] == vector
+            if (row := self._known[memory]) and (self._fingerprint is None or row[-1] == vector)
         ]
         return found[:limit]
 

@@ -55,6 +55,8 @@
 #define STEPS 127
 #define LANES 16
 #define SPAN 128
+#define MEMORIES 16384
+#define NO_ROOM -1
 #define SAMPLED 12
 #define SHARED 400000
 #define K1 1.2
@@ -313,41 +315,6 @@ static void select_nearest_together(const Question *question, Py_ssize_t start, 
 #endif
 }
 
-static PyObject *nearest(PyObject *self, PyObject *given)
-{
-    Py_buffer signs, left, trust, offset;
-    Py_ssize_t start, end, most;
-    if (!PyArg_ParseTuple(given, "y*y*y*y*nnn", &signs, &left, &trust, &offset, &start, &end, &most)) return NULL;
-    PyObject *result = NULL;
-    const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
-    const Py_ssize_t bytes = (size + 7) / 8, groups = (count + TOGETHER - 1) / TOGETHER;
-    Question question = {signs.buf, NULL, trust.buf, offset.buf, bytes, count, 0, 0};
-    Best best = {0};
-    if (start < 0 || end > count || start > end || most < 1 || offset.len != trust.len
-        || signs.len != groups * bytes * TOGETHER) {
-        PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
-        goto done;
-    }
-    question.tables = malloc(bytes ? bytes * 32 : 1);
-    if (!make_room(&best, most) || !question.tables) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    take_question(&question, left.buf, size);
-    select_nearest_together(&question, start, end, &best);
-    Py_END_ALLOW_THREADS
-    result = PyBytes_FromStringAndSize((char *)best.places, best.held * sizeof(int64_t));
-done:
-    free(question.tables);
-    free_room(&best);
-    PyBuffer_Release(&signs);
-    PyBuffer_Release(&left);
-    PyBuffer_Release(&trust);
-    PyBuffer_Release(&offset);
-    return result;
-}
-
 INLINE float product_loop(const int8_t *row, const float *vector, Py_ssize_t size)
 {
     float lanes[LANES] = {0}, sum = 0;
@@ -361,28 +328,88 @@ INLINE float product_loop(const int8_t *row, const float *vector, Py_ssize_t siz
 
 FOR_EACH_PROCESSOR(float, product, (const int8_t *row, const float *vector, Py_ssize_t size), (row, vector, size))
 
+/* How near the vectors at these places are by their bytes, in place of how near they seemed; 0 if one is not there. */
+typedef struct {
+    const int8_t *bytes;
+    const float *scale, *vector;
+    Py_ssize_t count, size;
+} Rows;
+
+static int look_closely(const Rows *rows, const int64_t *places, Py_ssize_t wanted, float *found)
+{
+    for (Py_ssize_t at = 0; at < wanted; at++) {
+        const int64_t place = places[at];
+        if (at + AHEAD < wanted) FETCH((const char *)rows->bytes + places[at + AHEAD] * rows->size, rows->size);
+        if (place < 0 || place >= rows->count) return 0;
+        found[at] = rows->scale[place] * product(rows->bytes + place * rows->size, rows->vector, rows->size);
+    }
+    return 1;
+}
+
+static int has_rows(const Rows *rows, const Py_buffer *bytes)
+{
+    return bytes->len == rows->count * rows->size;
+}
+
+static PyObject *nearest(PyObject *self, PyObject *given)
+{
+    Py_buffer signs, left, trust, offset, bytes, scale, vector;
+    Py_ssize_t start, end, closely, most;
+    if (!PyArg_ParseTuple(given, "y*y*y*y*y*y*y*nnnn", &signs, &left, &trust, &offset, &bytes, &scale, &vector, &start,
+                          &end, &closely, &most))
+        return NULL;
+    PyObject *result = NULL;
+    const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
+    const Py_ssize_t eights = (size + 7) / 8, groups = (count + TOGETHER - 1) / TOGETHER;
+    Question question = {signs.buf, NULL, trust.buf, offset.buf, eights, count, 0, 0};
+    const Rows rows = {bytes.buf, scale.buf, vector.buf, count, size};
+    Best best = {0};
+    if (start < 0 || end > count || start > end || closely < 1 || most < 1 || most > closely || vector.len != left.len
+        || offset.len != trust.len || scale.len != trust.len || signs.len != groups * eights * TOGETHER
+        || !has_rows(&rows, &bytes)) {
+        PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
+        goto done;
+    }
+    question.tables = malloc(eights ? eights * 32 : 1);
+    if (!make_room(&best, closely) || !question.tables) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    take_question(&question, left.buf, size);
+    select_nearest_together(&question, start, end, &best);
+    look_closely(&rows, best.places, best.held, best.scores);
+    best.wanted = most;
+    if (best.held > most) keep_best(&best);
+    Py_END_ALLOW_THREADS
+    result = Py_BuildValue("y#y#", (char *)best.places, best.held * (Py_ssize_t)sizeof(int64_t), (char *)best.scores,
+                           best.held * (Py_ssize_t)sizeof(float));
+done:
+    free(question.tables);
+    free_room(&best);
+    PyBuffer_Release(&signs);
+    PyBuffer_Release(&left);
+    PyBuffer_Release(&trust);
+    PyBuffer_Release(&offset);
+    PyBuffer_Release(&bytes);
+    PyBuffer_Release(&scale);
+    PyBuffer_Release(&vector);
+    return result;
+}
+
 static PyObject *products(PyObject *self, PyObject *given)
 {
     Py_buffer bytes, scale, places, vector;
     if (!PyArg_ParseTuple(given, "y*y*y*y*", &bytes, &scale, &places, &vector)) return NULL;
-    const Py_ssize_t size = vector.len / (Py_ssize_t)sizeof(float), count = scale.len / (Py_ssize_t)sizeof(float);
     const Py_ssize_t wanted = places.len / (Py_ssize_t)sizeof(int64_t);
+    const Rows rows = {bytes.buf, scale.buf, vector.buf, scale.len / (Py_ssize_t)sizeof(float),
+                       vector.len / (Py_ssize_t)sizeof(float)};
     PyObject *result = PyBytes_FromStringAndSize(NULL, wanted * sizeof(float));
-    if (!result) goto done;
-    float *found = (float *)PyBytes_AsString(result);
-    const int64_t *place_of = places.buf;
-    for (Py_ssize_t at = 0; at < wanted; at++) {
-        const int64_t place = place_of[at];
-        if (at + AHEAD < wanted) FETCH((const char *)bytes.buf + place_of[at + AHEAD] * size, size);
-        if (place < 0 || place >= count || (place + 1) * size > bytes.len) {
-            PyErr_SetString(PyExc_IndexError, "there is no such vector");
-            Py_CLEAR(result);
-            goto done;
-        }
-        found[at] = ((const float *)scale.buf)[place]
-                  * product((const int8_t *)bytes.buf + place * size, vector.buf, size);
+    if (result
+        && (!has_rows(&rows, &bytes) || !look_closely(&rows, places.buf, wanted, (float *)PyBytes_AsString(result)))) {
+        PyErr_SetString(PyExc_IndexError, "there is no such vector");
+        Py_CLEAR(result);
     }
-done:
     PyBuffer_Release(&bytes);
     PyBuffer_Release(&scale);
     PyBuffer_Release(&places);
@@ -404,27 +431,35 @@ static void sink(float *heap, Py_ssize_t size, float value)
     heap[at] = value;
 }
 
-/* A term of a question: who has it, ascending, with a code for each; what it counts, and at the most. */
+/* A term of a question: who has it, ascending, with a code for each; what it counts, and at the most. Memories up to
+   `next` are done with. */
 typedef struct {
     Py_buffer docs, codes;
     const int32_t *doc_of;
     const uint16_t *code_of;
-    Py_ssize_t first, last;
+    Py_ssize_t first, last, next;
     double rarity, limit;
 } Term;
 
-/* The scores of a span of memories, and how they come about. */
+/* What is looked for in a span of memories, and how it is counted. */
 typedef struct {
     Term *terms;
-    Py_ssize_t count;
-    float *scores;
-    Py_ssize_t start, size, known;
+    Py_ssize_t count, start, size, known;
     const float *weights;
     const int32_t *lengths;
     const uint8_t *allowed;
     double average;
     Py_ssize_t most;
 } Matching;
+
+/* The best so far: where they stand, ascending, and what they come to. Nobody below the floor is looked for. */
+typedef struct {
+    Term **order;
+    double *left, floor;
+    float *scores, *heap, *values;
+    int32_t *places;
+    Py_ssize_t held, room;
+} Finding;
 
 static Py_ssize_t first_from(const Term *term, Py_ssize_t low, Py_ssize_t high, int64_t doc)
 {
@@ -448,20 +483,20 @@ static uint16_t look_up(const Term *term, Py_ssize_t *from, int64_t doc)
     return low < term->last && term->doc_of[low] == doc ? term->code_of[low] : 0;
 }
 
-/* Add what a term counts. Returns what the last of the best that have it comes to, -1 if a position lies. */
-static float add_term(const Matching *matching, const Term *term, float *heap)
+/* Add what a term counts to the scores of a block; 0 if a position or a code lies. */
+static int add_term(const Matching *matching, Term *term, Py_ssize_t first, Py_ssize_t last, float *scores)
 {
     const float rarity = (float)term->rarity;
-    memset(heap, 0, matching->most * sizeof(float));
-    for (Py_ssize_t at = term->first; at < term->last; at++) {
-        const Py_ssize_t doc = (Py_ssize_t)term->doc_of[at] - matching->start;
+    Py_ssize_t at = term->next;
+    for (; at < term->last && term->doc_of[at] < last; at++) {
+        const Py_ssize_t doc = term->doc_of[at];
         const uint16_t code = term->code_of[at];
-        if (doc < 0 || doc >= matching->size || code >= matching->known) return -1;
-        if (matching->allowed && !matching->allowed[doc]) continue;
-        const float score = matching->scores[doc] += matching->weights[code] * rarity;
-        if (score > heap[0]) sink(heap, matching->most, score);
+        if (doc < first || code >= matching->known) return 0;
+        if (matching->allowed && !matching->allowed[doc - matching->start]) continue;
+        scores[doc - first] += matching->weights[code] * rarity;
     }
-    return heap[0];
+    term->next = at;
+    return 1;
 }
 
 INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
@@ -473,51 +508,53 @@ INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
 
 FOR_EACH_PROCESSOR(Py_ssize_t, count, (const float *scores, Py_ssize_t size, float least), (scores, size, least))
 
-/* Where the scores are at least so high; returns how many. */
-static Py_ssize_t find_promising(const float *scores, Py_ssize_t size, float least, int32_t *places)
+/* Keep those that are nearly as high as the last of the best, or higher. */
+static void keep_highest(const Matching *matching, Finding *finding)
 {
-    int32_t *place = places;
-    for (Py_ssize_t first = 0; first < size; first += SPAN) {
-        const Py_ssize_t end = first + SPAN < size ? first + SPAN : size;
-        if (!count(scores + first, end - first, least)) continue;
-        for (Py_ssize_t at = first; at < end; at++) {
-            *place = (int32_t)at;
-            place += scores[at] >= least;
-        }
-    }
-    return place - places;
-}
-
-/* Keep those that are nearly as high as the last of the best, or higher; returns how many. */
-static Py_ssize_t keep_highest(const Matching *matching, int32_t *places, const float *found, Py_ssize_t count,
-                               float *heap)
-{
-    if (count <= matching->most) return count;
-    memset(heap, 0, matching->most * sizeof(float));
-    for (Py_ssize_t at = 0; at < count; at++)
-        if (found[at] > heap[0]) sink(heap, matching->most, found[at]);
-    const float least = heap[0] * (float)NEARLY;
+    if (finding->held <= matching->most) return;
+    const float least = finding->heap[0] * (float)NEARLY;
     Py_ssize_t kept = 0;
-    for (Py_ssize_t at = 0; at < count; at++)
-        if (found[at] >= least) places[kept++] = places[at];
-    return kept;
+    for (Py_ssize_t at = 0; at < finding->held; at++) {
+        if (finding->values[at] < least) continue;
+        finding->places[kept] = finding->places[at];
+        finding->values[kept++] = finding->values[at];
+    }
+    finding->held = kept;
 }
 
-/* Add the terms that were left to the scores of those that can still win; -1 if a code lies. */
-static int add_rest(const Matching *matching, Term *const *rest, Py_ssize_t left, const int32_t *places,
-                    Py_ssize_t count, float *found)
+/* Add the terms that were left to a score, as long as it can still win; -1 if a code lies. */
+static float add_rest(const Matching *matching, const Finding *finding, Py_ssize_t taken, int64_t place, float score)
 {
-    for (Py_ssize_t at = 0; at < count; at++) found[at] = matching->scores[places[at]];
-    for (Py_ssize_t term = 0; term < left; term++) {
-        Py_ssize_t from = rest[term]->first;
-        const float rarity = (float)rest[term]->rarity;
-        for (Py_ssize_t at = 0; at < count; at++) {
-            const uint16_t code = look_up(rest[term], &from, places[at] + matching->start);
-            if (code >= matching->known) return -1;
-            found[at] += matching->weights[code] * rarity;
+    for (; taken < matching->count && score + finding->left[taken] >= finding->floor; taken++) {
+        Term *term = finding->order[taken];
+        const uint16_t code = look_up(term, &term->next, place);
+        if (code >= matching->known) return -1;
+        score += matching->weights[code] * (float)term->rarity;
+    }
+    return score;
+}
+
+/* Take in those of a block who are good enough, once all their terms are counted; 0 if the arrays lie. */
+static int take_in(const Matching *matching, Finding *finding, Py_ssize_t taken, Py_ssize_t first, Py_ssize_t size)
+{
+    const double least = finding->floor - finding->left[taken];
+    const float promising = (float)(least > SOMETHING ? least : SOMETHING);
+    for (Py_ssize_t some = 0; some < size; some += SPAN) {
+        const Py_ssize_t end = some + SPAN < size ? some + SPAN : size;
+        if (!count(finding->scores + some, end - some, promising)) continue;
+        for (Py_ssize_t at = some; at < end; at++) {
+            if (finding->scores[at] < promising) continue;
+            const float score = add_rest(matching, finding, taken, first + at, finding->scores[at]);
+            if (score < 0) return 0;
+            if (score < finding->floor) continue;
+            finding->places[finding->held] = (int32_t)(first + at);
+            finding->values[finding->held++] = score;
+            if (score <= finding->heap[0]) continue;
+            sink(finding->heap, matching->most, score);
+            if (finding->heap[0] * NEARLY > finding->floor) finding->floor = finding->heap[0] * NEARLY;
         }
     }
-    return 0;
+    return 1;
 }
 
 /* The score of each to the last bit, as if there were no other segment. */
@@ -528,7 +565,7 @@ static void score_exactly(const Matching *matching, const int32_t *places, Py_ss
         const Term *term = matching->terms + number;
         Py_ssize_t from = term->first;
         for (Py_ssize_t at = 0; at < count; at++) {
-            const int64_t place = places[at] + matching->start;
+            const int64_t place = places[at];
             const double often = look_up(term, &from, place) >> 8;
             const double length = matching->lengths[place];
             scores[at] += often * (K1 + 1) / (often + K1 * (1 - B + B * length / matching->average)) * term->rarity;
@@ -543,60 +580,83 @@ static int by_limit(const void *one, const void *other)
     return first < second ? -1 : first > second;
 }
 
-/* Where the best stand, ascending; terms are taken by what they can count at the most. Once so many memories are
-   better than all that is left could come to, the others are looked up for those that can still win. Returns how
-   many, -1 if the arrays lie. */
-static Py_ssize_t find_best(const Matching *matching, Term **order, double *left, float *heap, double floor,
-                            int32_t *places, float *found)
+/* Room for a whole block besides those who are held: any number may be equally good. */
+static int has_room(Finding *finding)
 {
-    const Py_ssize_t count = matching->count;
-    for (Py_ssize_t at = 0; at < count; at++) order[at] = matching->terms + at;
-    qsort(order, count, sizeof(Term *), by_limit);
-    left[count] = 0;
-    for (Py_ssize_t at = count; at--;) left[at] = left[at + 1] + order[at]->limit;
-    Py_ssize_t taken = 0;
-    while (taken < count) {
-        const float lowest = add_term(matching, order[taken++], heap);
-        if (lowest < 0) return -1;
-        if (lowest * NEARLY > floor) floor = lowest * NEARLY;
-        if (floor > left[taken]) break;
+    if (finding->room - finding->held >= MEMORIES) return 1;
+    const Py_ssize_t room = 2 * finding->room + MEMORIES;
+    float *values = realloc(finding->values, room * sizeof(float));
+    if (values) finding->values = values;
+    int32_t *places = realloc(finding->places, room * sizeof(int32_t));
+    if (places) finding->places = places;
+    if (values && places) finding->room = room;
+    return values && places;
+}
+
+/* The best of a span, block by block. Terms are taken by what they can count at the most: those that are left when
+   they can lift nobody above the floor are looked up for who can still win. 0 if the arrays lie. */
+static int find_best(const Matching *matching, Finding *finding)
+{
+    const Py_ssize_t count = matching->count, end = matching->start + matching->size;
+    for (Py_ssize_t at = 0; at < count; at++) finding->order[at] = matching->terms + at;
+    qsort(finding->order, count, sizeof(Term *), by_limit);
+    finding->left[count] = 0;
+    for (Py_ssize_t at = count; at--;) finding->left[at] = finding->left[at + 1] + finding->order[at]->limit;
+    for (Py_ssize_t first = matching->start; first < end; first += MEMORIES) {
+        const Py_ssize_t last = end - first < MEMORIES ? end : first + MEMORIES;
+        Py_ssize_t taken = 0;
+        memset(finding->scores, 0, (last - first) * sizeof(float));
+        for (; taken < count && finding->left[taken] >= finding->floor; taken++) {
+            Term *term = finding->order[taken];
+            term->next = first_from(term, term->next, term->last, first);
+            if (!add_term(matching, term, first, last, finding->scores)) return 0;
+        }
+        if (!has_room(finding)) return NO_ROOM;
+        if (!take_in(matching, finding, taken, first, last - first)) return 0;
+        keep_highest(matching, finding);
     }
-    const double least = floor - left[taken];
-    const Py_ssize_t some
-        = find_promising(matching->scores, matching->size, (float)(least > SOMETHING ? least : SOMETHING), places);
-    if (add_rest(matching, order + taken, count - taken, places, some, found)) return -1;
-    return keep_highest(matching, places, found, some, heap);
+    return 1;
+}
+
+static int make_finding(Finding *finding, const Matching *matching, double floor)
+{
+    *finding = (Finding){.floor = floor};
+    finding->order = malloc((matching->count + 1) * sizeof(Term *));
+    finding->left = malloc((matching->count + 1) * sizeof(double));
+    finding->scores = malloc(MEMORIES * sizeof(float));
+    finding->heap = calloc(matching->most, sizeof(float));
+    return finding->order && finding->left && finding->scores && finding->heap && has_room(finding);
+}
+
+static void free_finding(Finding *finding)
+{
+    free(finding->order);
+    free(finding->left);
+    free(finding->scores);
+    free(finding->heap);
+    free(finding->values);
+    free(finding->places);
 }
 
 static PyObject *found_best(const Matching *matching, double floor)
 {
-    const Py_ssize_t room = matching->size + 1;
-    Term **order = malloc((matching->count + 1) * sizeof(Term *));
-    double *left = malloc((matching->count + 1) * sizeof(double)), *exact = NULL;
-    float *heap = malloc(matching->most * sizeof(float)), *found = malloc(room * sizeof(float));
-    int32_t *places = malloc(room * sizeof(int32_t));
+    Finding finding;
     PyObject *result = NULL;
-    Py_ssize_t count = 0;
-    int is_enough = order && left && heap && found && places;
-    if (is_enough) {
+    double *exact = NULL;
+    int is_right = NO_ROOM;
+    if (make_finding(&finding, matching, floor)) {
         Py_BEGIN_ALLOW_THREADS
-        count = find_best(matching, order, left, heap, floor, places, found);
-        if (count >= 0 && (exact = malloc((count + 1) * sizeof(double))))
-            score_exactly(matching, places, count, exact);
+        is_right = find_best(matching, &finding);
+        if (is_right == 1 && (exact = malloc((finding.held + 1) * sizeof(double))))
+            score_exactly(matching, finding.places, finding.held, exact);
         Py_END_ALLOW_THREADS
     }
-    if (count < 0) PyErr_SetString(PyExc_IndexError, "there is no such memory");
+    if (!is_right) PyErr_SetString(PyExc_IndexError, "there is no such memory");
     else if (!exact) PyErr_NoMemory();
-    else {
-        for (Py_ssize_t at = 0; at < count; at++) places[at] += (int32_t)matching->start;
-        result = Py_BuildValue("y#y#", (char *)places, count * (Py_ssize_t)sizeof(int32_t), (char *)exact,
-                               count * (Py_ssize_t)sizeof(double));
-    }
-    free(order);
-    free(left);
-    free(heap);
-    free(found);
-    free(places);
+    else
+        result = Py_BuildValue("y#y#", (char *)finding.places, finding.held * (Py_ssize_t)sizeof(int32_t),
+                               (char *)exact, finding.held * (Py_ssize_t)sizeof(double));
+    free_finding(&finding);
     free(exact);
     return result;
 }
@@ -610,6 +670,7 @@ static int take_term(Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t e
     term->code_of = term->codes.buf;
     term->first = first_from(term, 0, count, start);
     term->last = first_from(term, term->first, count, end);
+    term->next = term->first;
     if (term->codes.len == count * (Py_ssize_t)sizeof(uint16_t)) return 1;
     PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
     PyBuffer_Release(&term->docs);
@@ -620,17 +681,17 @@ static int take_term(Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t e
 static PyObject *best(PyObject *self, PyObject *given)
 {
     PyObject *terms, *result = NULL;
-    Py_buffer scores, weights, lengths, permitted;
-    Py_ssize_t start, most, taken = 0;
+    Py_buffer weights, lengths, permitted;
+    Py_ssize_t start, end, most, taken = 0;
     double average, floor;
-    if (!PyArg_ParseTuple(given, "O!w*y*y*y*nndd", &PyList_Type, &terms, &scores, &weights, &lengths, &permitted,
-                          &start, &most, &average, &floor))
+    if (!PyArg_ParseTuple(given, "O!y*y*y*nnndd", &PyList_Type, &terms, &weights, &lengths, &permitted, &start, &end,
+                          &most, &average, &floor))
         return NULL;
-    const Py_ssize_t size = scores.len / (Py_ssize_t)sizeof(float), count = PyList_Size(terms);
-    Matching matching = {NULL, count, scores.buf, start, size, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
+    const Py_ssize_t count = PyList_Size(terms);
+    Matching matching = {NULL, count, start, end - start, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
                          lengths.buf, permitted.len ? permitted.buf : NULL, average, most};
-    if (start < 0 || most < 1 || start + size > lengths.len / (Py_ssize_t)sizeof(int32_t)
-        || (permitted.len && permitted.len != size)) {
+    if (start < 0 || end < start || most < 1 || end > lengths.len / (Py_ssize_t)sizeof(int32_t)
+        || (permitted.len && permitted.len != end - start)) {
         PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
         goto done;
     }
@@ -639,7 +700,7 @@ static PyObject *best(PyObject *self, PyObject *given)
         PyErr_NoMemory();
         goto done;
     }
-    while (taken < count && take_term(matching.terms + taken, PyList_GetItem(terms, taken), start, start + size))
+    while (taken < count && take_term(matching.terms + taken, PyList_GetItem(terms, taken), start, end))
         taken++;
     if (taken == count) result = found_best(&matching, floor);
     for (Py_ssize_t at = 0; at < taken; at++) {
@@ -648,7 +709,6 @@ static PyObject *best(PyObject *self, PyObject *given)
     }
 done:
     free(matching.terms);
-    PyBuffer_Release(&scores);
     PyBuffer_Release(&weights);
     PyBuffer_Release(&lengths);
     PyBuffer_Release(&permitted);

@@ -8,16 +8,27 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 def nearest(
-    signs: Array, left: Array, trust: Array, offset: Array, start: int, end: int, most: int, /
-) -> bytes: ...
+    signs: Array,
+    left: Array,
+    trust: Array,
+    offset: Array,
+    bytes: Array,
+    scale: Array,
+    vector: Array,
+    start: int,
+    end: int,
+    closely: int,
+    most: int,
+    /,
+) -> tuple[bytes, bytes]: ...
 def products(bytes: Array, scale: Array, places: Array, vector: Array, /) -> bytes: ...
 def best(
     terms: Sequence[tuple[Array, Array, float, float]],
-    scores: Array,
     weights: Array,
     lengths: Array,
     permitted: Array,
     start: int,
+    end: int,
     most: int,
     average: float,
     floor: float,

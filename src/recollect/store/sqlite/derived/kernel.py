@@ -5,7 +5,6 @@ Both find the same, but for vectors: numpy estimates those alone that a guess pu
 
 from __future__ import annotations
 
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,21 +34,40 @@ Positions = NDArray[np.int32]
 Codes = NDArray[np.uint16]
 
 
-def nearest(
-    coded: Coded, left: Floats, span: tuple[int, int], most: int, among: Places | None = None
-) -> Places:
-    """Where those of a span are, or of those `among` it, that are nearest by their signs; in no order.
+class Looked(NamedTuple):
+    """How closely vectors are looked at: so many of the best by their signs, to find so many."""
 
-    `left` is what is left of a question's vector beyond the centre.
+    closely: int
+    most: int
+
+
+def nearest(
+    coded: Coded,
+    left: Floats,
+    vector: Floats,
+    span: tuple[int, int],
+    looked: Looked,
+    among: Places | None = None,
+) -> tuple[Places, Floats]:
+    """Where the nearest of a span are, or of those `among` it, and their products with a vector; in no order.
+
+    `left` is what is left of the vector beyond the centre.
     """
     start, end = span
     if COMPILED and among is None:
-        found = _kernel.nearest(coded.signs, left, coded.trust, coded.offset, start, end, most)
-        return np.frombuffer(found, np.int64)
+        exact = coded.bytes, coded.scale, np.ascontiguousarray(vector, np.float32)
+        places, scores = _kernel.nearest(
+            coded.signs, left, coded.trust, coded.offset, *exact, start, end, *looked
+        )
+        return np.frombuffer(places, np.int64), np.frombuffer(scores, np.float32)
     asked = Asked(left)
     if among is None:
-        among = _better(asked.guesses(coded, start, end), max(_ESTIMATED * most, _share(end - start))) + start
-    return among[_better(asked.estimates(coded, among), most)]
+        estimated = max(_ESTIMATED * looked.closely, _share(end - start))
+        among = _better(asked.guesses(coded, start, end), estimated) + start
+    among = among[_better(asked.estimates(coded, among), looked.closely)]
+    found = products(coded.bytes, coded.scale, among, vector)
+    best = np.argpartition(-found, min(looked.most, len(found)) - 1)[: looked.most]
+    return among[best], found[best]
 
 
 def _share(count: int) -> int:
@@ -74,24 +92,6 @@ def products(rows: NDArray[np.int8], scale: Floats, places: Places, vector: Floa
         _kernel.products(rows, scale, np.asarray(places, np.int64), np.ascontiguousarray(vector, np.float32)),
         np.float32,
     )
-
-
-class _Room(threading.local):
-    """Room for the scores of a thread: to ask the system for it anew would take longer than to fill it."""
-
-    scores: Floats = np.empty(0, np.float32)
-
-
-_room = _Room()
-
-
-def _zeros(size: int) -> Floats:
-    """So many scores, all 0; the same ones each time, so a thread must be done with the last."""
-    if len(_room.scores) < size:
-        _room.scores = np.empty(size, np.float32)
-    scores = _room.scores[:size]
-    scores.fill(0)
-    return scores
 
 
 class Term(NamedTuple):
@@ -124,26 +124,16 @@ def best(
 ) -> tuple[Positions, NDArray[np.float64]]:
     """Where the best memories of a span stand, ascending, and their scores exactly; `permitted` ones alone.
 
-    Terms are taken by what they can count at the most. Once so many memories are better than all that is
-    left could come to, or than `floor`, the other terms are only looked up for those that can still win.
+    Nobody below the `floor` is wanted. Terms are taken by what they can count at the most. Once so many
+    memories are better than all that is left could come to, the other terms are only looked up for those
+    that can still win.
     """
-    scores = _zeros(span[1] - span[0])
     weights, lengths, average, most = scoring
     if COMPILED:
         flags = _ALL if permitted is None else permitted
-        places, exact = _kernel.best(
-            terms,
-            scores,
-            weights,
-            lengths,
-            flags,
-            span[0],
-            most,
-            average,
-            floor,
-        )
+        places, exact = _kernel.best(terms, weights, lengths, flags, *span, most, average, floor)
         return np.frombuffer(places, np.int32), np.frombuffer(exact, np.float64)
-    chosen = _best(terms, span, scoring, permitted, floor, scores)
+    chosen = _best(terms, span, scoring, permitted, floor)
     often = np.stack([_looked_up(term, chosen) for term in terms]) >> 8
     counted = bm25.weight(often, lengths[chosen], average)
     return chosen, np.asarray((counted * np.array([[term.rarity] for term in terms])).sum(axis=0))
@@ -155,9 +145,10 @@ def _best(
     scoring: Scoring,
     permitted: NDArray[np.bool_] | None,
     floor: float,
-    scores: Floats,
 ) -> Positions:
     weights, most = scoring.weights, scoring.most
+    scores = np.zeros(span[1] - span[0], np.float32)
+    lowest_wanted = floor
     ordered = sorted(terms, key=lambda term: -term.limit)
     left = np.cumsum([0.0, *(term.limit for term in reversed(ordered))])[::-1].tolist()
     taken = 0
@@ -171,6 +162,7 @@ def _best(
     found = scores[candidates]
     for term in ordered[taken:]:
         found += weights[_looked_up(term, candidates + span[0])] * np.float32(term.rarity)
+    candidates, found = candidates[found >= lowest_wanted], found[found >= lowest_wanted]
     return candidates[_highest(found, most)] + span[0]
 
 

@@ -31,10 +31,13 @@ class Best(NamedTuple):
     @classmethod
     def of(cls, parts: Sequence[Best], most: int) -> Best:
         """The best of several, best first; equal ones by number."""
-        numbers = np.concatenate([part.numbers for part in parts]) if parts else np.empty(0, np.int64)
-        scores = np.concatenate([part.scores for part in parts]) if parts else np.empty(0, np.float32)
+        some = [part for part in parts if len(part.numbers)] or [NONE]
+        numbers, scores = some[0] if len(some) == 1 else map(np.concatenate, zip(*some, strict=True))
         order = np.lexsort((numbers, -scores))[:most]
         return cls(numbers[order], scores[order])
+
+
+NONE = Best(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class Span(NamedTuple):
@@ -71,11 +74,9 @@ class Leaf(NamedTuple):
             [segment.beginning(each.term) if each.prefix else segment.term(each.term) for each in wanted],
         )
 
-    def having(self) -> NDArray[np.int64]:
+    def having(self) -> list[int]:
         """How many memories have each of the wanted terms."""
-        return np.array(
-            [len(each.docs) - _shared(each.docs, self.masked) if each else 0 for each in self.found]
-        )
+        return [len(each.docs) - _shared(each.docs, self.masked) if each else 0 for each in self.found]
 
 
 def _shared(docs: Positions, some: Positions) -> int:
@@ -105,7 +106,7 @@ def best(
         if each is not None
     ]
     if not terms:
-        return Best(np.empty(0, np.int64), np.empty(0, np.float32))
+        return NONE
     scoring = Scoring(weights, leaf.segment.lengths, average, most)
     permitted = _flags(end - start, start, masked, allowed)
     chosen, scores = kernel.best(terms, (start, end), scoring, permitted, floor)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recollect.store.sqlite.derived import codes, files, kernel, spans
 from recollect.store.sqlite.derived.codes import Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
+from recollect.store.sqlite.derived.kernel import Looked
 
 _AT_ONCE = 8_192
 _SHARE = 700
@@ -53,7 +54,7 @@ class VectorSegment:
         return spans.span(self.spaces, self.starts, namespace, len(self))
 
     def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
-        """Nearly always the nearest vectors of a namespace, and a few more, in no order.
+        """Nearly always the nearest vectors of a namespace, in no order.
 
         How near each is, is estimated from its signs; the best of those are looked at. If `memories`
         (ascending) are given, only theirs.
@@ -63,7 +64,9 @@ class VectorSegment:
         among = None if memories is None else self._positions(start, end, memories)
         if (end - start if among is None else len(among)) > closely:
             left = np.asarray(vector - self.centre, np.float32)
-            return self._looked_at(kernel.nearest(self.coded, left, (start, end), closely, among), vector)
+            looked = Looked(closely, most)
+            places, scores = kernel.nearest(self.coded, left, vector, (start, end), looked, among)
+            return self._found(places, scores, vector)
         return self._looked_at(np.arange(start, end) if among is None else among, vector)
 
     def struck_out(self) -> Numbers:
@@ -80,8 +83,12 @@ class VectorSegment:
         return found[self.coded.scale[found] > 0]
 
     def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
-        left = kernel.products(self.coded.bytes, self.coded.scale, chosen, vector)
-        return Nearest(self.numbers[chosen], self.memories[chosen], left + self.centre @ vector)
+        return self._found(
+            chosen, kernel.products(self.coded.bytes, self.coded.scale, chosen, vector), vector
+        )
+
+    def _found(self, places: NDArray[np.intp], left: Floats, vector: Floats) -> Nearest:
+        return Nearest(self.numbers[places], self.memories[places], left + self.centre @ vector)
 
 
 class Read(NamedTuple):
