@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.sqlite.derived import spans
+from recollect.store.sqlite.derived.codes import products
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.vectors import Nearest
 from recollect.store.sqlite.judging import WIDER, Jury, reach
@@ -142,11 +143,10 @@ def _nearest(
     found = found.at(best(found.scores, most))
     if all(len(part.numbers) == 0 for part in parts[:-1]):
         return found  # nothing of it is from a segment
-    exact: dict[int, bytes] = dict(
-        statements.rows("vectors_by_number", numbers=found.numbers[:EXACT].tolist())
-    )
+    first = found.numbers[:EXACT].tolist()
+    exact: dict[int, bytes] = dict(statements.rows("vectors_by_number", numbers=first))
+    places = [place for place, number in enumerate(first) if number in exact]
+    rows = np.frombuffer(b"".join([exact[first[place]] for place in places]), "<f4")
     scores = found.scores.copy()
-    for place, number in enumerate(found.numbers[:EXACT].tolist()):
-        if number in exact:
-            scores[place] = np.frombuffer(exact[number], "<f4") @ spaces[0].vector
+    scores[places] = products(rows.reshape(len(places), -1), spaces[0].vector) if places else ()
     return Nearest(found.numbers, found.memories, scores).at(np.argsort(-scores, kind="stable"))
