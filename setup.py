@@ -16,7 +16,11 @@ setup(
             py_limited_api=True,
             optional=True,
         )
-        for name in ("recollect.store.sqlite.derived._kernel", "recollect.query._text")
+        for name in (
+            "recollect.query._text",
+            "recollect.store.sqlite.derived._matching",
+            "recollect.store.sqlite.derived._nearest",
+        )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

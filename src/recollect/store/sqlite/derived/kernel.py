@@ -14,7 +14,7 @@ from recollect.store.sqlite.derived import bm25
 from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
 
 try:
-    from recollect.store.sqlite.derived import _kernel
+    from recollect.store.sqlite.derived import _matching, _nearest
 
     COMPILED = True
 except ImportError:  # there was no compiler where it was installed from source
@@ -56,7 +56,7 @@ def nearest(
     start, end = span
     if COMPILED and among is None:
         exact = coded.bytes, coded.scale, np.ascontiguousarray(vector, np.float32)
-        places, scores = _kernel.nearest(
+        places, scores = _nearest.nearest(
             coded.signs, left, coded.trust, coded.offset, *exact, start, end, *looked
         )
         return np.frombuffer(places, np.int64), np.frombuffer(scores, np.float32)
@@ -89,7 +89,9 @@ def products(rows: NDArray[np.int8], scale: Floats, places: Places, vector: Floa
         floats = rows[places].astype(np.float32)
         return np.asarray(np.einsum("ij,j->i", floats, vector) * scale[places], np.float32)
     return np.frombuffer(
-        _kernel.products(rows, scale, np.asarray(places, np.int64), np.ascontiguousarray(vector, np.float32)),
+        _nearest.products(
+            rows, scale, np.asarray(places, np.int64), np.ascontiguousarray(vector, np.float32)
+        ),
         np.float32,
     )
 
@@ -131,7 +133,7 @@ def best(
     weights, lengths, average, most = scoring
     if COMPILED:
         flags = _ALL if permitted is None else permitted
-        places, exact = _kernel.best(terms, weights, lengths, flags, *span, most, average, floor)
+        places, exact = _matching.best(terms, weights, lengths, flags, *span, most, average, floor)
         return np.frombuffer(places, np.int32), np.frombuffer(exact, np.float64)
     chosen = _best(terms, span, scoring, permitted, floor)
     often = np.stack([_looked_up(term, chosen) for term in terms]) >> 8
@@ -204,7 +206,7 @@ def _highest(scores: Floats, most: int) -> NDArray[np.intp]:
 def place(letters: NDArray[np.uint8], cuts: NDArray[np.int64], wanted: bytes) -> int:
     """The first term that is not before this one. Terms that were struck out begin with a zero."""
     if COMPILED:
-        return _kernel.place(letters, cuts, wanted)
+        return _matching.place(letters, cuts, wanted)
     low, high = 0, len(cuts) - 1
     while low < high:
         middle = (low + high) // 2

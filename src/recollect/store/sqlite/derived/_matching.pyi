@@ -1,4 +1,4 @@
-"""The inner loops in C. Arrays are given as contiguous buffers and come back as bytes."""
+"""The inner loops over words in C. Arrays are given as contiguous buffers and come back as bytes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,21 +7,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-def nearest(
-    signs: Array,
-    left: Array,
-    trust: Array,
-    offset: Array,
-    bytes: Array,
-    scale: Array,
-    vector: Array,
-    start: int,
-    end: int,
-    closely: int,
-    most: int,
-    /,
-) -> tuple[bytes, bytes]: ...
-def products(bytes: Array, scale: Array, places: Array, vector: Array, /) -> bytes: ...
 def best(
     terms: Sequence[tuple[Array, Array, float, float]],
     weights: Array,
