@@ -28,6 +28,8 @@ from recollect.embed.hashing import HashingEmbedder
 from recollect.memories import front
 from recollect.store.sqlite import connections
 
+from .servers import wait_until
+
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SECONDS = float(os.environ.get("RECOLLECT_TEST_SECONDS", "20"))
 PROCESSES = 8
@@ -325,7 +327,7 @@ def test_closing_does_not_wait_for_whoever_writes_on_and_on(
     closing.start()
     closing.join(60)
     assert not closing.is_alive()
-    assert "held" in caplog.text and "until it was closed" in caplog.text
+    assert wait_until(lambda: "held" in caplog.text and "until it was closed" in caplog.text)
     other.execute("ROLLBACK")
     other.close()
     with opened(path) as memories:
