@@ -38,14 +38,14 @@ def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 def made_terms(chance: np.random.Generator, size: int) -> list[Term]:
-    """Who has each of a few terms, some of them common, and what it counts at the most."""
+    """Who has each of a few terms, some of them common."""
     terms = []
     for _ in range(chance.integers(1, 8)):
         docs = np.flatnonzero(chance.random(size) < chance.random() ** 3).astype(np.int32)
         often, length = chance.integers(1, 5, len(docs)), chance.integers(0, 256, len(docs))
         given_codes = ((often << 8) | length).astype(np.uint16)
         rarity = float(chance.random() * 8)
-        terms.append(Term(docs, given_codes, rarity, (bm25.K1 + 1) * rarity))
+        terms.append(Term(docs, given_codes, rarity))
     return terms
 
 
@@ -94,7 +94,7 @@ def test_nobody_better_is_left_out(seed: int) -> None:
 def test_any_number_may_be_equally_good() -> None:
     size = 70_000
     everyone = np.arange(size, dtype=np.int32)
-    term = Term(everyone, np.full(size, (1 << 8) | 12, np.uint16), 2.0, 4.4)
+    term = Term(everyone, np.full(size, (1 << 8) | 12, np.uint16), 2.0)
     scoring = Scoring(bm25.weights(20.0), np.full(size, 12, np.int32), 20.0, 10)
     for span in ((0, size), (17, 40_000)):
         (found, scores), (expected, _) = both(partial(kernel.best, [term], span, scoring, None, 0.0))
@@ -232,6 +232,6 @@ class TestAFileThatLies:
         span: tuple[int, int] = (0, 10),
         most: int = 3,
     ) -> Any:
-        term = Term(np.array(docs, np.int32), np.array(codes, np.uint16), 1.0, 2.0)
+        term = Term(np.array(docs, np.int32), np.array(codes, np.uint16), 1.0)
         scoring = Scoring(np.ones(300, np.float32), np.ones(10, np.int32), 1.0, most)
         return kernel.best([term], span, scoring, None, 0.0)

@@ -11,7 +11,7 @@
 #include "processors.h"
 
 #define SPAN 128
-#define MEMORIES 16384
+#define MEMORIES 4096
 #define NO_ROOM -1
 #define K1 1.2
 #define B 0.75
@@ -30,14 +30,14 @@ static void sink(float *heap, Py_ssize_t size, float value)
     heap[at] = value;
 }
 
-/* A term of a question: who has it, ascending, with a code for each; what it counts, and at the most. Memories up to
-   `next` are done with. */
+/* A term of a question: who has it, ascending, with a code for each, and what it counts. Memories before `next` are
+   done with. */
 typedef struct {
     Py_buffer docs, codes;
     const int32_t *doc_of;
     const uint16_t *code_of;
     Py_ssize_t first, last, next;
-    double rarity, limit;
+    double rarity;
 } Term;
 
 /* What is looked for in a span of memories, and how it is counted. */
@@ -51,10 +51,9 @@ typedef struct {
     Py_ssize_t most;
 } Matching;
 
-/* The best so far: where they stand, ascending, and what they come to. Nobody below the floor is looked for. */
+/* The best so far: where they stand, ascending, and what they come to. Nobody below the floor is wanted. */
 typedef struct {
-    Term **order;
-    double *left, floor;
+    double floor;
     float *scores, *heap, *values;
     int32_t *places;
     Py_ssize_t held, room;
@@ -121,30 +120,14 @@ static void keep_highest(const Matching *matching, Finding *finding)
     finding->held = kept;
 }
 
-/* Add the terms that were left to a score, as long as it can still win; -1 if a code lies. */
-static float add_rest(const Matching *matching, const Finding *finding, Py_ssize_t taken, int64_t place, float score)
+/* Take in those of a block who are good enough. */
+static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first, Py_ssize_t size)
 {
-    for (; taken < matching->count && score + finding->left[taken] >= finding->floor; taken++) {
-        Term *term = finding->order[taken];
-        const uint16_t code = look_up(term, &term->next, place);
-        if (code >= matching->known) return -1;
-        score += matching->weights[code] * (float)term->rarity;
-    }
-    return score;
-}
-
-/* Take in those of a block who are good enough, once all their terms are counted; 0 if the arrays lie. */
-static int take_in(const Matching *matching, Finding *finding, Py_ssize_t taken, Py_ssize_t first, Py_ssize_t size)
-{
-    const double least = finding->floor - finding->left[taken];
-    const float promising = (float)(least > SOMETHING ? least : SOMETHING);
     for (Py_ssize_t some = 0; some < size; some += SPAN) {
         const Py_ssize_t end = some + SPAN < size ? some + SPAN : size;
-        if (!count(finding->scores + some, end - some, promising)) continue;
+        if (!count(finding->scores + some, end - some, (float)finding->floor)) continue;
         for (Py_ssize_t at = some; at < end; at++) {
-            if (finding->scores[at] < promising) continue;
-            const float score = add_rest(matching, finding, taken, first + at, finding->scores[at]);
-            if (score < 0) return 0;
+            const float score = finding->scores[at];
             if (score < finding->floor) continue;
             finding->places[finding->held] = (int32_t)(first + at);
             finding->values[finding->held++] = score;
@@ -153,7 +136,6 @@ static int take_in(const Matching *matching, Finding *finding, Py_ssize_t taken,
             if (finding->heap[0] * NEARLY > finding->floor) finding->floor = finding->heap[0] * NEARLY;
         }
     }
-    return 1;
 }
 
 /* The score of each to the last bit, as if there were no other segment. */
@@ -172,13 +154,6 @@ static void score_exactly(const Matching *matching, const int32_t *places, Py_ss
     }
 }
 
-static int by_limit(const void *one, const void *other)
-{
-    const Term *first = *(Term *const *)one, *second = *(Term *const *)other;
-    if (first->limit != second->limit) return first->limit < second->limit ? 1 : -1;
-    return first < second ? -1 : first > second;
-}
-
 /* Room for a whole block besides those who are held: any number may be equally good. */
 static int has_room(Finding *finding)
 {
@@ -192,26 +167,17 @@ static int has_room(Finding *finding)
     return values && places;
 }
 
-/* The best of a span, block by block. Terms are taken by what they can count at the most: those that are left when
-   they can lift nobody above the floor are looked up for who can still win. 0 if the arrays lie. */
+/* The best of a span, block by block, so that the scores stay in the processor's cache; 0 if the arrays lie. */
 static int find_best(const Matching *matching, Finding *finding)
 {
-    const Py_ssize_t count = matching->count, end = matching->start + matching->size;
-    for (Py_ssize_t at = 0; at < count; at++) finding->order[at] = matching->terms + at;
-    qsort(finding->order, count, sizeof(Term *), by_limit);
-    finding->left[count] = 0;
-    for (Py_ssize_t at = count; at--;) finding->left[at] = finding->left[at + 1] + finding->order[at]->limit;
+    const Py_ssize_t end = matching->start + matching->size;
     for (Py_ssize_t first = matching->start; first < end; first += MEMORIES) {
         const Py_ssize_t last = end - first < MEMORIES ? end : first + MEMORIES;
-        Py_ssize_t taken = 0;
         memset(finding->scores, 0, (last - first) * sizeof(float));
-        for (; taken < count && finding->left[taken] >= finding->floor; taken++) {
-            Term *term = finding->order[taken];
-            term->next = first_from(term, term->next, term->last, first);
-            if (!add_term(matching, term, first, last, finding->scores)) return 0;
-        }
+        for (Py_ssize_t at = 0; at < matching->count; at++)
+            if (!add_term(matching, matching->terms + at, first, last, finding->scores)) return 0;
         if (!has_room(finding)) return NO_ROOM;
-        if (!take_in(matching, finding, taken, first, last - first)) return 0;
+        take_in(matching, finding, first, last - first);
         keep_highest(matching, finding);
     }
     return 1;
@@ -219,18 +185,14 @@ static int find_best(const Matching *matching, Finding *finding)
 
 static int make_finding(Finding *finding, const Matching *matching, double floor)
 {
-    *finding = (Finding){.floor = floor};
-    finding->order = malloc((matching->count + 1) * sizeof(Term *));
-    finding->left = malloc((matching->count + 1) * sizeof(double));
+    *finding = (Finding){.floor = floor > SOMETHING ? floor : SOMETHING};
     finding->scores = malloc(MEMORIES * sizeof(float));
     finding->heap = calloc(matching->most, sizeof(float));
-    return finding->order && finding->left && finding->scores && finding->heap && has_room(finding);
+    return finding->scores && finding->heap && has_room(finding);
 }
 
 static void free_finding(Finding *finding)
 {
-    free(finding->order);
-    free(finding->left);
     free(finding->scores);
     free(finding->heap);
     free(finding->values);
@@ -260,10 +222,10 @@ static PyObject *found_best(const Matching *matching, double floor)
     return result;
 }
 
-/* A term from (docs, codes, rarity, limit); whoever is before or behind the span is passed over. */
+/* A term from (docs, codes, rarity); whoever is before or behind the span is passed over. */
 static int take_term(Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t end)
 {
-    if (!PyArg_ParseTuple(given, "y*y*dd", &term->docs, &term->codes, &term->rarity, &term->limit)) return 0;
+    if (!PyArg_ParseTuple(given, "y*y*d", &term->docs, &term->codes, &term->rarity)) return 0;
     const Py_ssize_t count = term->docs.len / (Py_ssize_t)sizeof(int32_t);
     term->doc_of = term->docs.buf;
     term->code_of = term->codes.buf;

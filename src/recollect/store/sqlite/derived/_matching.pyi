@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 def best(
-    terms: Sequence[tuple[Array, Array, float, float]],
+    terms: Sequence[tuple[Array, Array, float]],
     weights: Array,
     lengths: Array,
     permitted: Array,

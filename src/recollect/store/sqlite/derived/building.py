@@ -19,7 +19,6 @@ from recollect.store.sqlite.derived import files, locking, scrubbing, vectors, w
 from recollect.store.sqlite.derived.shelf import Listed, Opened, Shelf, listing
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
-from recollect.store.sqlite.indexed import statistics
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row
 
@@ -114,23 +113,21 @@ class Building:
             if newest - opened.words_upto + waiting < least or opened.is_broken:
                 return False
             change = statements.value("last_change")
-            average = statistics(statements).average
             statements.count("begin_indexing")
         if waiting:
             self._strike_out()  # of what stays, before the changes are settled
         rows, upto = self._new_rows(opened.words_upto, newest)
-        new = [WordSegment(words.build(rows, average, ()), {"average": average})]
+        new = [WordSegment(words.build(rows))]
         changed = self._read("changes_to_index", change=change, upto=opened.words_upto)
         if changed:
             rows = [words.Row(*row) for row in changed if row[2] is not None]
-            arrays = words.build(rows, average, [row[0] for row in changed])
-            new.append(WordSegment(arrays, {"average": average}))
+            new.append(WordSegment(words.build(rows, touched=[row[0] for row in changed])))
         old = _taken(opened, "words", opened.words, sum(map(len, new)))
-        arrays = words.merge([*old.segments, *new], average)
+        arrays = words.merge([*old.segments, *new])
         if not old.stays:
             arrays["touched"] = np.empty(0, np.int64)
         name = _new_name("words")
-        files.write(self._shelf.path(name), arrays, {"average": average})
+        files.write(self._shelf.path(name), arrays)
         listed = Listed(0, "words", name, None, upto, len(arrays["numbers"]))
         self._publish([listed], old.merged, opened, change)
         return True
@@ -194,11 +191,9 @@ class Building:
         opened = self._opened()
         listed = [each for each in opened.listed if each.kind == "words"]
         if len(listed) > 1:
-            with self._connections.reading() as connection:
-                average = statistics(SqliteStatements(connection)).average
-            arrays = words.merge(opened.words, average) | {"touched": np.empty(0, np.int64)}
+            arrays = words.merge(opened.words) | {"touched": np.empty(0, np.int64)}
             name = _new_name("words")
-            files.write(self._shelf.path(name), arrays, {"average": average})
+            files.write(self._shelf.path(name), arrays)
             whole = Listed(0, "words", name, None, opened.words_upto, len(arrays["numbers"]))
             self._publish([whole], listed, opened)
             opened = self._opened()

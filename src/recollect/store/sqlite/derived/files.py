@@ -42,9 +42,9 @@ def shape_of(array: NDArray[Any]) -> Shape:
 
 
 @contextmanager
-def making(path: Path, shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> Iterator[Arrays]:
+def making(path: Path, shapes: Mapping[str, Shape]) -> Iterator[Arrays]:
     """Arrays to be filled; the file is there, whole and on the disk, once the block has ended well."""
-    head, places, size = _layout(shapes, facts)
+    head, places, size = _layout(shapes)
     unfinished = path.with_suffix(UNFINISHED)
     try:
         with unfinished.open("w+b") as file:
@@ -77,15 +77,15 @@ def _take_room(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
-def write(path: Path, arrays: Arrays, facts: Mapping[str, Any]) -> None:
+def write(path: Path, arrays: Arrays) -> None:
     """A file of these arrays."""
-    with making(path, {name: shape_of(array) for name, array in arrays.items()}, facts) as room:
+    with making(path, {name: shape_of(array) for name, array in arrays.items()}) as room:
         for name, array in arrays.items():
             room[name][...] = array
 
 
-def read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays of a file, mapped, and what was noted of it; Unreadable if it is not whole."""
+def read(path: Path) -> tuple[dict[str, NDArray[Any]], int]:
+    """The arrays of a file, mapped, and how long it is; Unreadable if it is not whole."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as looked:
             head = _head(looked)
@@ -93,7 +93,7 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays = _arrays(mapped, head)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{path.name}: {error}") from error
-    return arrays, head["facts"] | {"bytes": head["size"]}
+    return arrays, head["size"]
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def _arrays(mapped: mmap.mmap, head: Mapping[str, Any]) -> dict[str, NDArray[Any
     }
 
 
-def _layout(shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> tuple[bytes, dict[str, int], int]:
+def _layout(shapes: Mapping[str, Shape]) -> tuple[bytes, dict[str, int], int]:
     """The head, where each array begins, and how long the file is."""
     room = 4096
     while True:
@@ -147,7 +147,7 @@ def _layout(shapes: Mapping[str, Shape], facts: Mapping[str, Any]) -> tuple[byte
             size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
             place += -(-size // _ALIGNED) * _ALIGNED
         described = [[name, np.dtype(s.dtype).str, s.shape, places[name]] for name, s in shapes.items()]
-        text = json.dumps({"arrays": described, "facts": facts, "size": place}).encode()
+        text = json.dumps({"arrays": described, "size": place}).encode()
         if _FIXED + len(text) <= room:
             numbers = (len(text), zlib.crc32(text), VERSION)
             head = MAGIC + b"".join(number.to_bytes(4, "little") for number in numbers) + text

@@ -102,8 +102,6 @@ class Term(NamedTuple):
     docs: Positions
     codes: Codes
     rarity: float
-    limit: float
-    """No occurrence counts for more."""
 
 
 class Scoring(NamedTuple):
@@ -126,9 +124,7 @@ def best(
 ) -> tuple[Positions, NDArray[np.float64]]:
     """Where the best memories of a span stand, ascending, and their scores exactly; `permitted` ones alone.
 
-    Nobody below the `floor` is wanted. Terms are taken by what they can count at the most. Once so many
-    memories are better than all that is left could come to, the other terms are only looked up for those
-    that can still win.
+    Nobody below the `floor` is wanted.
     """
     weights, lengths, average, most = scoring
     if COMPILED:
@@ -148,43 +144,15 @@ def _best(
     permitted: NDArray[np.bool_] | None,
     floor: float,
 ) -> Positions:
-    weights, most = scoring.weights, scoring.most
     scores = np.zeros(span[1] - span[0], np.float32)
-    lowest_wanted = floor
-    ordered = sorted(terms, key=lambda term: -term.limit)
-    left = np.cumsum([0.0, *(term.limit for term in reversed(ordered))])[::-1].tolist()
-    taken = 0
-    for taken, term in enumerate(ordered, 1):
-        lowest = _add(scores, span, term, weights, permitted, most)
-        floor = max(floor, lowest * NEARLY)
-        if floor > left[taken]:
-            break
-    least = np.float32(max(floor - left[taken], _SOMETHING))
-    candidates = np.flatnonzero(scores >= least).astype(np.int32)
-    found = scores[candidates]
-    for term in ordered[taken:]:
-        found += weights[_looked_up(term, candidates + span[0])] * np.float32(term.rarity)
-    candidates, found = candidates[found >= lowest_wanted], found[found >= lowest_wanted]
-    return candidates[_highest(found, most)] + span[0]
-
-
-def _add(
-    scores: Floats,
-    span: tuple[int, int],
-    term: Term,
-    weights: Floats,
-    permitted: NDArray[np.bool_] | None,
-    most: int,
-) -> float:
-    """Add what a term counts; returns what the last of the best that have it comes to, 0 if too few do."""
-    first, last = np.searchsorted(term.docs, np.array(span, np.int32))
-    at = np.subtract(term.docs[first:last], span[0], dtype=np.intp)
-    codes = term.codes[first:last]
+    for term in terms:
+        first, last = np.searchsorted(term.docs, np.array(span, np.int32))
+        at = np.subtract(term.docs[first:last], span[0], dtype=np.intp)
+        scores[at] += scoring.weights[term.codes[first:last]] * np.float32(term.rarity)
     if permitted is not None:
-        inside = permitted[at]
-        at, codes = at[inside], codes[inside]
-    scores[at] += weights[codes] * np.float32(term.rarity)
-    return float(np.partition(scores[at], -most)[-most]) if len(at) >= most else 0.0
+        scores[~permitted] = 0
+    found = np.flatnonzero(scores >= max(floor, _SOMETHING)).astype(np.int32)
+    return found[_highest(scores[found], scoring.most)] + np.int32(span[0])
 
 
 def _looked_up(term: Term, wanted: Positions) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The memories that match best, exactly, without looking at those that can't be among them."""
+"""The memories that match best, exactly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import bm25, kernel
+from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.kernel import Scoring, Term
 from recollect.store.sqlite.derived.words import Occurrences, Positions, WordSegment
 
@@ -99,9 +99,8 @@ def best(
 ) -> Best:
     """The `most` best memories of a span that have any of the wanted terms; of `allowed` alone, if given."""
     start, end, masked = span
-    stretched = max(1.0, average / leaf.segment.average)
     terms = [
-        Term(each.docs, each.codes, rare, min(each.peak * stretched, bm25.K1 + 1) * rare)
+        Term(each.docs, each.codes, rare)
         for each, rare in zip(leaf.found, rarity, strict=True)
         if each is not None
     ]

@@ -142,9 +142,9 @@ class Shelf:
         return Opened(listed, tuple(words), upto.get("words", 0), tuple(vectors), upto.get("vectors", 0))
 
     def _read(self, listed: Listed) -> WordSegment | VectorSegment:
-        arrays, facts = files.read(self.path(listed.name))
+        arrays, size = files.read(self.path(listed.name))
         try:
-            return (WordSegment if listed.kind == "words" else VectorSegment)(arrays, facts)
+            return (WordSegment if listed.kind == "words" else VectorSegment)(arrays, size)
         except KeyError as error:
             raise Unreadable(f"{listed.name} has no {error}") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,9 @@ class Nearest(NamedTuple):
 class VectorSegment:
     """Vectors by position, ordered by namespace and memory."""
 
-    def __init__(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        self.bytes: int = facts.get("bytes", 0)
+    def __init__(self, arrays: Arrays, size: int) -> None:
+        """From a file of that size."""
+        self.bytes = size
         self.numbers: Numbers = arrays["numbers"]
         self.memories: Numbers = arrays["memories"]
         self.spaces: Numbers = arrays["spaces"]
@@ -125,7 +126,7 @@ def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) ->
         "centre": centre,
     }
     shapes = {name: files.shape_of(array) for name, array in small.items()}
-    with files.making(path, shapes | codes.shapes(len(order), len(centre)), {}) as room:
+    with files.making(path, shapes | codes.shapes(len(order), len(centre))) as room:
         for name, array in small.items():
             room[name][...] = array
         first = 0

@@ -32,20 +32,19 @@ class Occurrences(NamedTuple):
 
     docs: Positions
     codes: bm25.Codes
-    peak: float
-    """No occurrence counts for more, where memories were as long in the mean as when it was made."""
 
     def inside(self, start: int, end: int) -> Occurrences:
         """Those from one position to another."""
         # of the same type as the positions: for another, numpy would convert all of them first
         first, last = np.searchsorted(self.docs, np.array((start, end), np.int32))
-        return Occurrences(self.docs[first:last], self.codes[first:last], self.peak)
+        return Occurrences(self.docs[first:last], self.codes[first:last])
 
 
 class WordSegment:
     """Memories by position, ordered by namespace and number; terms in the order of their bytes."""
 
-    def __init__(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+    def __init__(self, arrays: Arrays, size: int = 0) -> None:
+        """From a file of that size, if from any."""
         self.numbers: NDArray[np.int64] = arrays["numbers"]
         self.lengths: NDArray[np.int32] = arrays["lengths"]
         self.spaces: NDArray[np.int64] = arrays["spaces"]
@@ -55,11 +54,9 @@ class WordSegment:
         self.offsets: NDArray[np.int64] = arrays["offsets"]
         self.letters: NDArray[np.uint8] = arrays["letters"]
         self.cuts: NDArray[np.int64] = arrays["cuts"]
-        self.peaks: NDArray[np.float32] = arrays["peaks"]
         self.touched: NDArray[np.int64] = arrays["touched"]
         """Memories that older segments have otherwise, or that are gone."""
-        self.average: float = facts["average"]
-        self.bytes: int = facts.get("bytes", 0)
+        self.bytes = size
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -92,7 +89,7 @@ class WordSegment:
     def term(self, wanted: str) -> Occurrences | None:
         """Where a term stands."""
         at = self._place(wanted.encode())
-        if at < len(self.peaks) and self._text(at) == wanted.encode():
+        if at + 1 < len(self.cuts) and self._text(at) == wanted.encode():
             return self._occurrences(at)
         return None
 
@@ -110,7 +107,7 @@ class WordSegment:
         first = np.flatnonzero(np.diff(docs, prepend=-1))
         often = np.minimum(np.add.reduceat(bm25.times(coded).astype(np.int64), first), bm25.MOST_TIMES)
         together = ((often << 8) | (coded[first] & 255)).astype(np.uint16)
-        return Occurrences(docs[first], together, bm25.K1 + 1)
+        return Occurrences(docs[first], together)
 
     def terms(self) -> list[bytes]:
         """Every term; an empty one where it was struck out."""
@@ -119,7 +116,7 @@ class WordSegment:
 
     def _occurrences(self, at: int) -> Occurrences:
         span = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
-        return Occurrences(self.docs[span], self.codes[span], float(self.peaks[at]))
+        return Occurrences(self.docs[span], self.codes[span])
 
     def _text(self, at: int) -> bytes:
         return self.letters[self.cuts[at] : self.cuts[at + 1]].tobytes()
@@ -128,8 +125,8 @@ class WordSegment:
         return kernel.place(self.letters, self.cuts, wanted)
 
 
-def build(rows: Sequence[Row], average: float, touched: Sequence[int]) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment of these memories."""
+def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment of these memories, which may have touched some that older segments have."""
     rows = sorted(rows, key=lambda row: (row.namespace, row.number))
     split = [row.terms.split() for row in rows]
     lengths = np.fromiter(map(len, split), np.int64, len(split))
@@ -150,7 +147,6 @@ def build(rows: Sequence[Row], average: float, touched: Sequence[int]) -> dict[s
         docs,
         bm25.codes(times, lengths[docs] + 1),
         lengths + 1,
-        average,
         touched,
     )
 
@@ -163,12 +159,10 @@ def _arrays(
     docs: Positions,
     codes: bm25.Codes,
     lengths: NDArray[Any],
-    average: float,
     touched: Iterable[int],
 ) -> dict[str, NDArray[Any]]:
     spaces, starts = np.unique(np.asarray(namespaces, np.int64), return_index=True)
     offsets = _running(having)
-    peaks = np.maximum.reduceat(bm25.weights(average)[codes], offsets[:-1]) if len(terms) else np.empty(0)
     return {
         "numbers": np.asarray(numbers, np.int64),
         "lengths": lengths.astype(np.int32),
@@ -179,7 +173,6 @@ def _arrays(
         "offsets": offsets,
         "letters": np.frombuffer(b"".join(terms), np.uint8),
         "cuts": _running(np.fromiter(map(len, terms), np.int64, len(terms))),
-        "peaks": peaks.astype(np.float32),
         "touched": np.fromiter(touched, np.int64),
     }
 
@@ -199,7 +192,7 @@ class _Part(NamedTuple):
     having: NDArray[np.int64]
 
 
-def merge(segments: Sequence[WordSegment], average: float) -> dict[str, NDArray[Any]]:
+def merge(segments: Sequence[WordSegment]) -> dict[str, NDArray[Any]]:
     """One segment out of several, the oldest first; what a later one touches is left out of earlier ones."""
     alive = [~mask for mask in masks(segments)]
     numbers = np.concatenate([each.numbers[keep] for each, keep in zip(segments, alive, strict=True)])
@@ -225,9 +218,7 @@ def merge(segments: Sequence[WordSegment], average: float) -> dict[str, NDArray[
     docs, codes = _merged(parts, having, len(numbers))
     lengths = np.concatenate([each.lengths[keep] for each, keep in zip(segments, alive, strict=True)])[order]
     touched = np.unique(np.concatenate([each.touched for each in segments]))
-    return _arrays(
-        numbers[order], spaces[order], terms, having, docs, codes, lengths, average, touched.tolist()
-    )
+    return _arrays(numbers[order], spaces[order], terms, having, docs, codes, lengths, touched.tolist())
 
 
 def masks(segments: Sequence[WordSegment]) -> list[NDArray[np.bool_]]:
