@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from recollect.frozen import maker
@@ -48,7 +48,10 @@ def pattern(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def facts(languages: str, tuned: str | None, before: str | None, generations: Row) -> NamespaceFacts:
+@lru_cache(maxsize=256)
+def facts(
+    languages: str, tuned: str | None, before: str | None, generations: tuple[Any, ...]
+) -> NamespaceFacts:
     """What must be known of a namespace; `generations` are the columns of the two that it may have."""
     return NamespaceFacts(
         tuple(languages.split()),

@@ -88,7 +88,7 @@ class PostgresStore(SqlStore):
         facts: dict[str, NamespaceFacts] = {}
         for namespace, answer in zip(namespaces, found, strict=True):
             for languages, indexed, memories, tuned, before, *generations in answer:
-                facts[namespace] = rows.facts(languages, tuned, before, generations)
+                facts[namespace] = rows.facts(languages, tuned, before, tuple(generations))
                 searched, _, dimensions, fingerprint = generations[:4]
                 is_indexed = indexed is not None and indexed == searched
                 index = Indexed(indexed, dimensions, fingerprint) if is_indexed else None

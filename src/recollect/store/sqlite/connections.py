@@ -73,12 +73,13 @@ class Connections:
         self._taking = threading.Condition(self._pool)
 
     @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """A connection that sees one consistent state for as long as it is held."""
+    def reading(self, *, once: bool = False) -> Iterator[apsw.Connection]:
+        """A connection that sees one consistent state while it is held; with `once`, for one statement."""
         with self.translated():
             connection = self._take()
             try:
-                connection.execute("BEGIN")
+                if not once:
+                    connection.execute("BEGIN")
                 yield connection
             finally:
                 try:

@@ -48,7 +48,7 @@ class Namespaces(dict[str, Namespace]):
         ):
             found.state = State(*others[:4])
             tuned, before, *generations = others[4:]
-            facts = rows.facts(languages, tuned, before, generations)
+            facts = rows.facts(languages, tuned, before, tuple(generations))
             found[name] = Namespace(number, removed, facts, generations[0])
             found.alone = newest == 1
         return found

@@ -28,7 +28,7 @@ from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.derived.background import Background
 from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
-from recollect.store.statements import Statements
+from recollect.store.statements import Row, Statements
 from recollect.store.writing import Writer
 from recollect.types import Finding, Memory, Progress, Receipt, Scope
 
@@ -128,6 +128,10 @@ class SqliteStore(SqlStore):
         with self._connections.reading() as connection:
             return action(SqliteStatements(connection))
 
+    def _rows(self, query: str, /, **parameters: Any) -> list[Row]:
+        with self._connections.reading(once=True) as connection:
+            return SqliteStatements(connection).rows(query, **parameters)
+
     def _write(self, namespace: str, now: datetime, action: Callable[[Writer], Result]) -> Result:
         with self._connections.writing() as connection:
             writer = SqliteWriter(SqliteStatements(connection), namespace, now)
@@ -156,7 +160,8 @@ class SqliteStore(SqlStore):
     # candidates
 
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
-        found = self._read(lambda statements: Namespaces.read(statements, namespaces))
+        with self._connections.reading(once=True) as connection:
+            found = Namespaces.read(SqliteStatements(connection), namespaces)
         return {name: space.facts for name, space in found.items()}
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
