@@ -398,7 +398,8 @@ class TestForgetting:
         id = memories.remember("Dear to me").id
         user, questions = answering(action, content)
         with connected(AgentDoor(memories, tools="all").server, mode, elicitation_callback=user) as agent:
-            assert "Nothing was removed." in agent.error("forget", ids=id, confirm=True)
+            said = agent.error("forget", ids=id, confirm=True)
+        assert said == "The user did not agree. Nothing was removed."
         assert questions
         assert memories.get(id).content == "Dear to me"
 
