@@ -278,6 +278,7 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     [
         (("--port", "1"), "--http"),
         (("--host", "localhost"), "--http"),
+        (("--token", "a-token-for-the-tests"), "--http"),
         (("--http", "--host", "0.0.0.0"), "--allow-host"),
         (("--http", "--host", "192.0.2.1"), "--allow-host"),
         (("--max-tokens", "10"), "--max-tokens"),
