@@ -168,6 +168,20 @@ class TestTools:
         assert f'relations="caused_by {a}"' in agent.text("get", ids=b)
         assert f'relations="{b} caused_by this"' in agent.text("get", ids=a)
 
+    def test_no_relation_is_cut_in_two(self, agent: Agent) -> None:
+        """Half an id leads nowhere: many are shown whole, and the others are counted."""
+        hub = agent.remember("The night run failed")
+        others = [agent.remember(f"The night run was started again, try {place}") for place in range(30)]
+        for other in others[:4]:
+            agent.content("relate", source=hub, target=other, type="led_to")
+        assert all(f"led_to {other}" in agent.text("get", ids=hub) for other in others[:4])
+        for other in others[4:]:
+            agent.content("relate", source=hub, target=other, type="led_to")
+        said = agent.text("get", ids=hub)
+        shown = sum(f"led_to {other}" in said for other in others)
+        assert shown > 4
+        assert f"; and {30 - shown} more" in said
+
     def test_nothing_is_found(self, agent: Agent) -> None:
         for tool, arguments in (
             ("search", {"query": "walrus"}),
@@ -384,7 +398,8 @@ class TestForgetting:
         id = memories.remember("Dear to me").id
         user, questions = answering(action, content)
         with connected(AgentDoor(memories, tools="all").server, mode, elicitation_callback=user) as agent:
-            assert "Nothing was removed." in agent.error("forget", ids=id, confirm=True)
+            said = agent.error("forget", ids=id, confirm=True)
+        assert said == "The user did not agree. Nothing was removed."
         assert questions
         assert memories.get(id).content == "Dear to me"
 

@@ -118,6 +118,12 @@ class TestTheRest:
         assert "parts" in small.error("get", ids=[id], part=part + 1)
         assert "one id" in small.error("get", ids=[id, memories.remember("Other").id], part=2)
 
+    def test_how_far_to_trust_a_text_is_never_left_out(self, small: Agent, memories: Memories) -> None:
+        names = '"' * 400
+        id = memories.remember(LONG, source=names, speaker=names, tags=[names], trust="low").id
+        text, _ = within(small, FEWEST_TOKENS, "get", ids=[id])
+        assert elements(text)[0].attrib["trust"] == "low"
+
     def test_memories_that_do_not_fit_are_told_of(self, small: Agent, memories: Memories) -> None:
         ids = [memories.remember(f"{number} {LONG[:800]}").id for number in range(6)]
         text, content = within(small, FEWEST_TOKENS, "get", ids=ids)

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +24,7 @@ from .test_cli import Cli, cli
 
 __all__ = ["cli"]
 
+PROGRAM = ("-m", "recollect.doors.cli", "mcp")
 HELLO = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -38,9 +39,9 @@ def opened(folder: Path) -> Memories:
 class ByHand:
     """A client that writes and reads lines."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, program: Sequence[str] = PROGRAM) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.doors.cli", "mcp", *arguments],
+            [sys.executable, *program, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -71,8 +72,8 @@ class ByHand:
 
 
 @contextmanager
-def by_hand(folder: Path, *arguments: str) -> Iterator[ByHand]:
-    client = ByHand(folder, *arguments)
+def by_hand(folder: Path, *arguments: str, program: Sequence[str] = PROGRAM) -> Iterator[ByHand]:
+    client = ByHand(folder, *arguments, program=program)
     with client.process:
         try:
             yield client
@@ -186,6 +187,59 @@ def test_the_session_ends_however_the_process_is_ended(tmp_path: Path, ended_by:
         assert memories.sessions()[0].ended_at is not None
 
 
+ASLEEP = """
+import signal, sys, threading, time
+from pathlib import Path
+from recollect.doors.cli import main
+
+def wait_and_signal():
+    while not Path("now").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=wait_and_signal, daemon=True).start()
+main(["mcp"])
+"""
+"""A signal that does not wake the main thread, as when it comes just before that goes to sleep."""
+
+
+def test_a_signal_at_an_unlucky_moment_ends_it_too(tmp_path: Path) -> None:
+    with by_hand(tmp_path, program=("-c", ASLEEP)) as client:
+        client.begin()
+        assert not client.call("remember", text="Kept")["isError"]
+        (tmp_path / "now").touch()
+        assert client.process.wait(30) == 0
+    with opened(tmp_path) as memories:
+        assert memories.sessions()[0].ended_at is not None
+
+
+CLOSED = """
+import os, time
+from pathlib import Path
+from recollect.doors.mcp.stdio import Intake
+
+intake = Intake()
+os.open(os.devnull, os.O_RDONLY)  # takes the number that making the pipe left free
+intake.close()
+with Path("file").open("wb") as file:
+    print("closed", flush=True)
+    while not Path("sent").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+"""
+"""A file that is opened when standard input was ended from within, as the store is to end the session."""
+
+
+def test_a_line_that_comes_too_late_goes_into_no_file(tmp_path: Path) -> None:
+    with by_hand(tmp_path, program=("-c", CLOSED)) as client:
+        assert client.process.stdout and client.process.stdout.readline() == b"closed\n"
+        client.send(b'{"jsonrpc": "2.0", "id": 9, "method": "tools/list"}')
+        (tmp_path / "sent").touch()
+        assert client.process.wait(30) == 0
+    assert (tmp_path / "file").read_bytes() == b""
+
+
 def test_a_client_that_vanishes_leaves_no_orphan(tmp_path: Path) -> None:
     with by_hand(tmp_path) as client:
         client.begin()
@@ -224,6 +278,7 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     [
         (("--port", "1"), "--http"),
         (("--host", "localhost"), "--http"),
+        (("--token", "a-token-for-the-tests"), "--http"),
         (("--http", "--host", "0.0.0.0"), "--allow-host"),
         (("--http", "--host", "192.0.2.1"), "--allow-host"),
         (("--max-tokens", "10"), "--max-tokens"),

@@ -176,6 +176,26 @@ def test_other_machines_are_let_in_only_on_purpose(tmp_path: Path, monkeypatch: 
     assert "at least 16" in cli.run("serve", code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "instead"),
+    [
+        ("--allow-host", "https://memory.example", "memory.example"),
+        ("--allow-host", "", "memory.example"),
+        ("--allow-origin", "app.example", "https://app.example"),
+        ("--allow-origin", "https://app.example/page", "https://app.example"),
+        ("--allow-origin", "*", "https://app.example"),
+    ],
+)
+def test_whom_to_let_in_is_said_so_that_it_can_be_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, value: str, instead: str
+) -> None:
+    """A name that no request can have lets nobody in, or whoever names the server by what is no name."""
+    monkeypatch.setenv("RECOLLECT_TOKENS", str(tmp_path / "tokens.json"))
+    nowhere = ("--host", "256.0.0.1", "--remote")  # so that it ends in any case
+    told = Cli(tmp_path, monkeypatch).run("serve", *nowhere, option, value, code=2).stderr
+    assert option in told and instead in told
+
+
 def test_without_its_packages_it_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['starlette'] = None; from recollect.doors.cli import main; main(['serve'])"

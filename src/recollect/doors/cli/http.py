@@ -67,7 +67,7 @@ def _imported() -> Any:
 
 
 def _guard(host: str, owner: Token, tokens: TokenFile, given: dict[str, Any]) -> Guard:
-    from recollect.doors.http.guarding import Guard, host_of
+    from recollect.doors.http.guarding import Guard, host_of, named_host, named_origin
     from recollect.doors.listening import LOOPBACK, is_loopback
 
     if not is_loopback(host) and not given["remote"]:
@@ -79,11 +79,11 @@ def _guard(host: str, owner: Token, tokens: TokenFile, given: dict[str, Any]) ->
         known = tokens.tokens()
         return (owner, *(each for each in known if each.name != owner.name)) if config.token() else known
 
-    hosts = {host_of(f"[{host}]" if ":" in host else host), *map(host_of, given["allow_host"])}
+    hosts = {host_of(f"[{host}]" if ":" in host else host), *map(named_host, given["allow_host"])}
     return Guard(
         let_in,
-        frozenset(LOOPBACK | hosts),
-        frozenset(origin.rstrip("/").lower() for origin in given["allow_origin"]),
+        frozenset(LOOPBACK | hosts - {""}),
+        frozenset(map(named_origin, given["allow_origin"])),
     )
 
 

@@ -68,8 +68,8 @@ def mcp(
       recollect mcp --tools all --max-tokens 4000 --store notes.db
       recollect mcp --http --port 8766
     """
-    if not http and (host is not None or port is not None or names):
-        raise click.UsageError("--host, --port and --allow-host go with --http.")
+    if not http and (host is not None or port is not None or token is not None or names):
+        raise click.UsageError("--host, --port, --token and --allow-host go with --http.")
     if token == "":
         raise click.UsageError("The token is empty: give one, or leave it out for a random one.")
     _log_to_stderr()

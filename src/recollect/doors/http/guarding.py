@@ -11,8 +11,10 @@ from recollect.doors.http.operations import Operation
 from recollect.doors.http.problems import Problem
 from recollect.doors.http.tokens import Token, matching
 from recollect.doors.listening import LOOPBACK
+from recollect.errors import InvalidInput
 
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:@/?#\\\[\]]+))(?::\d{1,5})?")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*]+")
 _TRACES = ("in_session", "reinforce")
 """What makes a recall leave something behind: a link to a session, memories that are more salient."""
 
@@ -27,6 +29,31 @@ def host_of(header: str) -> str:
     """
     found = _HOST.fullmatch(header)
     return (found[1] or found[2]).lower() if found else ""
+
+
+def named_host(given: str) -> str:
+    """A host as --allow-host names it.
+
+    >>> named_host("Memory.example:443")
+    'memory.example'
+    """
+    if not (host := host_of(given)):
+        raise InvalidInput(f"--allow-host {given!r} is no name of a host: write it as memory.example.")
+    return host
+
+
+def named_origin(given: str) -> str:
+    """An origin as --allow-origin names it, in the form that browsers send.
+
+    >>> named_origin("https://App.example/")
+    'https://app.example'
+    """
+    origin = given.rstrip("/").lower()
+    if not _ORIGIN.fullmatch(origin):
+        raise InvalidInput(
+            f"--allow-origin {given!r} is no origin: write scheme and host alone, as https://app.example."
+        )
+    return origin
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ BLOCK = 100
 _LONGEST_ID = 100
 _PLAIN_ID = re.compile(r"[\w.:@/+-]{1,64}")
 _LONGEST_ATTRIBUTE = 120
+LONGEST_RELATIONS = 1_000
 
 Record = dict[str, Any]
 Attributes = Sequence[tuple[str, str | None]]
@@ -114,6 +115,19 @@ def cut(text: str, size: int) -> str:
     return line.encode("utf-8", "replace")[: size - 3].decode("utf-8", "ignore") + "…"
 
 
+def listed(things: Sequence[str], size: int) -> str:
+    """Things one after the other, whole, in so many bytes; those that there is no room for are counted.
+
+    >>> listed(["led_to a", "led_to b", "led_to c"], 24), listed(["led_to a", "led_to b"], 24)
+    ('led_to a; and 2 more', 'led_to a; led_to b')
+    """
+    for number in range(min(len(things), size), 0, -1):
+        left = [f"and {len(things) - number} more"] if number < len(things) else []
+        if in_bytes(text := "; ".join([*things[:number], *left])) <= size:
+            return text
+    return f"{len(things)} of them" if things else ""
+
+
 def named(id: str) -> str:
     """An id outside of quotes: one that somebody made up to say something is not repeated there.
 
@@ -172,5 +186,9 @@ def framed(quoted: Iterable[str], doubt: str = "") -> str:
 
 def tagged(name: str, id: str, attributes: Attributes, text: str) -> str:
     """A text between tags, which nothing in it can close. Of a very long id, its end is enough."""
-    short = [(each, cut(value, _LONGEST_ATTRIBUTE) if value else None) for each, value in attributes]
+    longest = {"relations": LONGEST_RELATIONS}
+    short = [
+        (each, cut(value, longest.get(each, _LONGEST_ATTRIBUTE)) if value else None)
+        for each, value in attributes
+    ]
     return element(name, [("id", one_line(id[-_LONGEST_ID:])), *short], safe(text))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from recollect.doors.mcp.server import AgentDoor
 
 _PIECE = 1 << 16
 _ESCAPED_SURROGATE = b"\\ud"
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def serve(door: AgentDoor) -> None:
@@ -21,19 +25,44 @@ def serve(door: AgentDoor) -> None:
 
     def stop(number: int, _frame: FrameType | None) -> None:
         caught.append(number)
-        intake.close()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        door.server.run("stdio")
-    except* BrokenPipeError:
-        pass  # the client went away before it had its answer
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        intake.close()
+    with at_a_signal(intake.close):
+        before = {number: signal.signal(number, stop) for number in _ENDING}
+        try:
+            door.server.run("stdio")
+        except* BrokenPipeError:
+            pass  # the client went away before it had its answer
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            intake.close()
     if signal.SIGINT in caught:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def at_a_signal(act: Callable[[], None]) -> Iterator[None]:
+    """Do this at once when the process is asked to end, in a thread.
+
+    The main thread, where handlers run, notices a signal only when something else wakes it, if it was just
+    about to go to sleep.
+    """
+    receiving, sending = socket.socketpair()
+    sending.setblocking(False)
+    before = signal.set_wakeup_fd(sending.fileno())
+
+    def wait() -> None:
+        with receiving:
+            while number := receiving.recv(1):
+                if number[0] in _ENDING:
+                    act()
+
+    threading.Thread(target=wait, name="recollect-signals", daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        sending.close()
 
 
 class Intake:
@@ -47,13 +76,16 @@ class Intake:
         output, self._sink = os.pipe()
         os.dup2(output, 0)
         os.close(output)
-        self._closing = threading.Lock()
         threading.Thread(target=self._pass_on, name="recollect-stdin", daemon=True).start()
 
     def close(self) -> None:
-        """No more comes in: as if standard input had been closed."""
-        if self._closing.acquire(blocking=False):
-            os.close(self._sink)
+        """No more comes in: as if standard input had been closed. What is still passed on goes nowhere.
+
+        The number stays taken: a line under way must not end up in a file that was opened meanwhile.
+        """
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._sink, inheritable=False)
+        os.close(nowhere)
 
     def _pass_on(self) -> None:
         rest = b""
@@ -65,7 +97,7 @@ class Intake:
             if rest:
                 self._write(whole(rest) + b"\n")
         except OSError:
-            pass  # closed on our side
+            pass  # nobody reads any more
         self.close()
 
     def _write(self, line: bytes) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from recollect.doors.cli.render import when
-from recollect.doors.mcp.output import Attributes, Record, Way, tagged, trimmed
+from recollect.doors.mcp.output import LONGEST_RELATIONS, Attributes, Record, Way, listed, tagged, trimmed
 from recollect.doors.plain import plain
 from recollect.memories.finding import shortened
 from recollect.types import Hit, Memory, Preview, Relation, Session
@@ -15,6 +15,8 @@ from recollect.types import Hit, Memory, Preview, Relation, Session
 SNIPPET = 300
 SHORT_ENOUGH = 1_000
 """A text of so many characters is given whole where there is no snippet to give."""
+FEW_RELATIONS = 120
+"""In bytes, where there is little room."""
 
 _MARK = re.compile("</?mark>")
 _ORIGIN = ("id", "created_at", "sector", "tags", "speaker", "session", "source", "trust")
@@ -88,8 +90,9 @@ def part_ways(
     del whole["content"]
     record, _ = trimmed(whole, size, keep=("id", "part", "parts"))
     filled = record | {"content": text}
-    yield quoted(memory, text, [*part, ("relations", "; ".join(edges))]), filled
-    yield tagged("memory", memory.id, part, text), filled
+    for size in (LONGEST_RELATIONS, FEW_RELATIONS):
+        yield quoted(memory, text, [*part, ("relations", listed(edges, size))]), filled
+    yield tagged("memory", memory.id, [*part, ("trust", memory.trust)], text), filled
 
 
 def quoted(memory: Memory, text: str, further: Attributes = ()) -> str:

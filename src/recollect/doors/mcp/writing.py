@@ -34,7 +34,9 @@ class Agreement(BaseModel):
 def asked(request: Request, ids: given.Ids, confirm: given.Confirm) -> Elicit[Agreement] | Agreement:
     """The question to the user where the client can ask it; else what the call itself says."""
     if not _can_ask(request):
-        return Agreement(forget=confirm)
+        if not confirm:
+            raise InvalidInput(f"Ask the user first, then call forget again with confirm=true. {KEPT}")
+        return Agreement(forget=True)
     visits: Visits = request.request_context.lifespan_context
     found = visits.memories.get([visits.memories.find_id(id) for id in ids])
     lines = [f'- "{one_line(preview(memory).text)}" ({named(memory.id)})' for memory in found[:SHOWN]]
@@ -146,10 +148,8 @@ class Writing:
         Call it only when the user wants something gone. What merely changed is superseded instead. The user
         is asked first where the client can do that; else ask yourself, and give confirm=true.
         """
-        if not isinstance(agreement, AcceptedElicitation):
+        if not isinstance(agreement, AcceptedElicitation) or not agreement.data.forget:
             return failure(f"The user did not agree. {KEPT}")
-        if not agreement.data.forget:
-            return failure(f"Ask the user first, then call forget again with confirm=true. {KEPT}")
         receipt = self._memories.forget([self._memories.find_id(id) for id in ids])
         return answer(_removed(receipt), plain(receipt))
 
