@@ -5,6 +5,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 #define NO_ROOM -1
 #define K1 1.2
 #define B 0.75
-#define NEARLY 0.96
-#define SOMETHING 1e-30
+#define NEARLY 0.96f
+#define SOMETHING 1e-30f
 
 static void sink(float *heap, Py_ssize_t size, float value)
 {
@@ -53,8 +54,7 @@ typedef struct {
 
 /* The best so far: where they stand, ascending, and what they come to. Nobody below the floor is wanted. */
 typedef struct {
-    double floor;
-    float *scores, *heap, *values;
+    float floor, *scores, *heap, *values;
     int32_t *places;
     Py_ssize_t held, room;
 } Finding;
@@ -110,7 +110,7 @@ FOR_EACH_PROCESSOR(Py_ssize_t, count, (const float *scores, Py_ssize_t size, flo
 static void keep_highest(const Matching *matching, Finding *finding)
 {
     if (finding->held <= matching->most) return;
-    const float least = finding->heap[0] * (float)NEARLY;
+    const float least = finding->heap[0] * NEARLY;
     Py_ssize_t kept = 0;
     for (Py_ssize_t at = 0; at < finding->held; at++) {
         if (finding->values[at] < least) continue;
@@ -125,7 +125,7 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
 {
     for (Py_ssize_t some = 0; some < size; some += SPAN) {
         const Py_ssize_t end = some + SPAN < size ? some + SPAN : size;
-        if (!count(finding->scores + some, end - some, (float)finding->floor)) continue;
+        if (!count(finding->scores + some, end - some, finding->floor)) continue;
         for (Py_ssize_t at = some; at < end; at++) {
             const float score = finding->scores[at];
             if (score < finding->floor) continue;
@@ -133,7 +133,7 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
             finding->values[finding->held++] = score;
             if (score <= finding->heap[0]) continue;
             sink(finding->heap, matching->most, score);
-            if (finding->heap[0] * NEARLY > finding->floor) finding->floor = finding->heap[0] * NEARLY;
+            finding->floor = fmaxf(finding->floor, finding->heap[0] * NEARLY);
         }
     }
 }
@@ -185,7 +185,7 @@ static int find_best(const Matching *matching, Finding *finding)
 
 static int make_finding(Finding *finding, const Matching *matching, double floor)
 {
-    *finding = (Finding){.floor = floor > SOMETHING ? floor : SOMETHING};
+    *finding = (Finding){.floor = fmaxf((float)floor, SOMETHING)};
     finding->scores = malloc(MEMORIES * sizeof(float));
     finding->heap = calloc(matching->most, sizeof(float));
     return finding->scores && finding->heap && has_room(finding);
