@@ -98,16 +98,19 @@ def _analysed(
     """Records in batches, with vectors where that takes no longer than writing does."""
     before = 0
     for batch in _growing_batches(drafts):
-        records = [_numbered(draft, i, before, now, writer) for i, draft in enumerate(batch, 1)]
+        checked = [_numbered(draft, i, before, now, writer) for i, draft in enumerate(batch, 1)]
+        records = drafting.records(checked)
         before += len(batch)
         if writer and getattr(writer.embedder, "embeds_at_once", False):
             records = _with_vectors(meaning, writer, records)
         yield records
 
 
-def _numbered(draft: Draft, number: int, before: int, now: datetime, writer: Writer | None) -> Record:
+def _numbered(
+    draft: Draft, number: int, before: int, now: datetime, writer: Writer | None
+) -> drafting.Checked:
     try:
-        return drafting.record(draft, now, _given(draft, writer))
+        return drafting.checked(draft, now, _given(draft, writer))
     except InvalidInput as error:
         kept = f" The {before:,} before it were kept." if before else " Nothing was kept."
         raise InvalidInput(f"Draft {before + number:,}: {error}{kept}") from error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from recollect.frozen import maker
-from recollect.query.duplicates import near_keys
-from recollect.query.terms import terms_of
+from recollect.query.terms import terms_and_keys, terms_of
 from recollect.store.base import Analysed, Text
 
 _analysed = maker(Analysed)
@@ -29,11 +29,23 @@ def analyse(text: Text) -> Analysed:
 
     The terms of the content come first, in order, for phrases; then those of who said it and of its labels.
     """
-    terms = terms_of(text.content, text.language)
+    return analyse_many([text])[0]
+
+
+def analyse_many(texts: Sequence[Text]) -> list[Analysed]:
+    """The same for many texts, sooner than one by one."""
+    contents: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        contents[text.language].append(text.content)
+    read = {language: iter(terms_and_keys(each, language)) for language, each in contents.items()}
+    return [_completed(text, *next(read[text.language])) for text in texts]
+
+
+def _completed(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
     labels = [text.speaker, text.title, *text.headings, *text.tags, *text.files]
     around = [term for label in labels if label for term in terms_of(label, text.language)]
-    keys = near_keys(terms) if text.kind == "memory" and text.speaker is None else ()
-    return _analysed(" ".join(terms + around), text_hash(text.content), keys)
+    keys = keys if text.kind == "memory" and text.speaker is None else ()
+    return _analysed(" ".join([terms, *around] if terms else around), text_hash(text.content), keys)
 
 
 def text_hash(content: str) -> bytes:
