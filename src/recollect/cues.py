@@ -166,9 +166,9 @@ class _Program:
     """The words and leads of patterns as numbers, for C to run over texts in ASCII.
 
     It tells which patterns a text has, and from `count` on those of `alternatives` that it may have.
-    The code begins with the places where the leads of each piece begin; there it says how many they are. A
-    lead says where it leads to, how long the rest of it is, where its letters stand and how many they are, how
-    many pieces there must be and which, how many choices there are, and for each how many pieces and which.
+    The code begins with the places where the leads of each piece begin; there it says how many they are.
+    A lead says where it leads to, how long the rest of it is, where its letters stand and how many they are;
+    then how many pieces there must be, and which; how many choices there are, and each in the same way.
     """
 
     def __init__(
