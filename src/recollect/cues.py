@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
@@ -116,14 +116,16 @@ class Patterns:
         >>> Patterns([r"\\bcats?\\b", r"\\bdog\\b", "^a"]).in_text("a cat")
         {0, 2}
         """
-        return self.suspects([text])[0].confirmed(text)
+        return next(self.suspects([text])).confirmed(text)
 
-    def suspects(self, texts: Sequence[str]) -> list[Suspects]:
+    def suspects(self, texts: Sequence[str]) -> Iterator[Suspects]:
         """What is to be searched for in each text."""
         if not compiled.COMPILED:
-            return list(map(self._suspects, texts))
-        led = iter(self._program.run([text for text in texts if text.isascii()]))
-        return [self._of_led(text, next(led)) if text.isascii() else self._suspects(text) for text in texts]
+            yield from map(self._suspects, texts)
+            return
+        led = self._program.run([text for text in texts if text.isascii()])
+        for text in texts:
+            yield self._of_led(text, next(led)) if text.isascii() else self._suspects(text)
 
     def _of_led(self, text: str, led: list[int]) -> Suspects:
         alternatives = self._program.alternatives
@@ -207,10 +209,11 @@ class _Program:
     def _coded_pieces(self, pieces: Sequence[str]) -> list[int]:
         return [len(pieces), *(self._numbers[piece] for piece in pieces)]
 
-    def run(self, texts: list[str]) -> list[list[int]]:
+    def run(self, texts: list[str]) -> Iterator[list[int]]:
         """What each text has or may have."""
         most = self._count + len(self.alternatives)
-        return compiled._text.led(texts, self._table, _A_DIGIT, self._code, self._bytes, most)
+        led, ends = compiled._text.led(texts, self._table, _A_DIGIT, self._code, self._bytes, most)
+        return (led[begin:end] for begin, end in pairwise([0, *ends]))
 
 
 def alternatives(source: str) -> list[str]:

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from uuid_utils import uuid7
 
 from recollect import checks
 from recollect.errors import InvalidInput
-from recollect.frozen import maker
+from recollect.frozen import fill, maker
 from recollect.query.languages import detect_many
 from recollect.sectors import classify_many
-from recollect.store.base import Analysed, Record, Text, Vector
-from recollect.store.text import analyse_many
+from recollect.store.base import Record, Text, Vector
+from recollect.store.text import analyse_read, read
 from recollect.times import moment, moment_or_none
-from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory, Sector, Tier, Trust
+from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
 
 _text, _record = maker(Text), maker(Record)
-
-
-class Checked(NamedTuple):
-    """A draft of which everything can be used, and what it lacks is None."""
-
-    content: str
-    created_at: datetime
-    valid_from: datetime | None
-    valid_until: datetime | None
-    speaker: str | None
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
-    language: str | None
-    importance: float
-    id: str
-    sector: Sector | None
-    tier: Tier
-    trust: Trust
-    session: str | None
-    metadata: str
-    source: str | None
-    summary: str | None
-    expires_at: datetime | None
-    vector: Vector | None
 
 
 def new_id() -> str:
@@ -63,11 +39,11 @@ def estimate_tokens(text: str) -> int:
 
 def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
     """A memory, complete; InvalidInput when something about the draft can't be used."""
-    return records([checked(draft, now, vector)])[0]
+    return completed([draft], [checked(draft, now, vector)])[0]
 
 
-def checked(draft: Draft, now: datetime, vector: Vector | None = None) -> Checked:
-    """What was given, in order; InvalidInput when something about it can't be used."""
+def checked(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
+    """A memory but for what is read in its text; InvalidInput when something can't be used."""
     content = checks.text(draft.text)
     created_at = now if draft.created_at is None else moment(draft.created_at)
     valid_from, valid_until = moment_or_none(draft.valid_from), moment_or_none(draft.valid_until)
@@ -77,78 +53,56 @@ def checked(draft: Draft, now: datetime, vector: Vector | None = None) -> Checke
     files = checks.names(draft.files, what="A file name")
     language = checks.language(draft.language)
     importance = checks.fraction(draft.importance, what="importance")
-    return Checked(
-        content,
-        created_at,
-        valid_from,
-        valid_until,
-        speaker,
-        tags,
-        files,
-        language,
-        importance,
-        checks.optional_name(draft.id, what="The id") or new_id(),
-        checks.choice(draft.sector, SECTORS, what="sector") if draft.sector else None,
-        checks.choice(draft.tier, TIERS, what="tier"),
-        checks.choice(draft.trust, TRUSTS, what="trust"),
-        checks.optional_name(draft.session, what="The session"),
-        checks.metadata(draft.metadata),
-        checks.optional_name(draft.source, what="The source"),
-        checks.optional_text(draft.summary, what="The summary"),
-        moment_or_none(draft.expires_at),
-        vector,
-    )
-
-
-def records(drafts: Sequence[Checked]) -> list[Record]:
-    """Memories, complete; many texts are read sooner than one by one."""
-    languages = iter(detect_many([draft.content for draft in drafts if draft.language is None]))
-    sectors = _sectors(drafts)
-    texts = [
-        _text(0, 0, d.content, d.speaker, d.language or next(languages), d.tags, d.files, (), "memory", None)
-        for d in drafts
-    ]
-    return [
-        _completed(draft, text.language, sector, analysed)
-        for draft, text, sector, analysed in zip(drafts, texts, sectors, analyse_many(texts), strict=True)
-    ]
-
-
-def _sectors(drafts: Sequence[Checked]) -> Iterator[Sector]:
-    found = iter(classify_many([draft.content for draft in drafts if draft.sector is None]))
-    return (next(found) if draft.sector is None else draft.sector for draft in drafts)
-
-
-def _completed(draft: Checked, language: str, sector: Sector, analysed: Analysed) -> Record:
     return _record(
-        id=draft.id,
+        id=checks.optional_name(draft.id, what="The id") or new_id(),
         kind="memory",
-        content=draft.content,
-        terms=analysed.terms,
-        hash=analysed.hash,
-        near_keys=analysed.near_keys,
-        created_at=draft.created_at,
-        updated_at=draft.created_at,
-        sector=sector,
-        tier=draft.tier,
-        language=language,
-        importance=draft.importance,
-        salience=draft.importance,
-        salience_at=draft.created_at,
-        token_count=estimate_tokens(draft.content),
-        trust=draft.trust,
-        session=draft.session,
-        speaker=draft.speaker,
-        tags=draft.tags,
-        files=draft.files,
-        metadata=draft.metadata,
-        source=draft.source,
-        summary=draft.summary,
-        valid_from=draft.valid_from,
-        valid_until=draft.valid_until,
-        expires_at=draft.expires_at,
-        vector=draft.vector,
+        content=content,
+        terms="",
+        hash=b"",
+        created_at=created_at,
+        updated_at=created_at,
+        sector=checks.choice(draft.sector, SECTORS, what="sector") if draft.sector else "semantic",
+        tier=checks.choice(draft.tier, TIERS, what="tier"),
+        language=language or "",
+        importance=importance,
+        salience=importance,
+        salience_at=created_at,
+        token_count=estimate_tokens(content),
+        trust=checks.choice(draft.trust, TRUSTS, what="trust"),
+        session=checks.optional_name(draft.session, what="The session"),
+        speaker=speaker,
+        tags=tags,
+        files=files,
+        metadata=checks.metadata(draft.metadata),
+        source=checks.optional_name(draft.source, what="The source"),
+        summary=checks.optional_text(draft.summary, what="The summary"),
+        valid_from=valid_from,
+        valid_until=valid_until,
+        expires_at=moment_or_none(draft.expires_at),
+        vector=vector,
     )
+
+
+def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
+    """The same records, each with what is read in its text; many are read sooner than one by one."""
+    detected = iter(detect_many([record.content for record in records if not record.language]))
+    languages = [record.language or next(detected) for record in records]
+    sectors = iter(classify_many([draft.text for draft in drafts if not draft.sector]))
+    found = read([record.content for record in records], languages)
+    for draft, record, language, (terms, keys) in zip(drafts, records, languages, found, strict=True):
+        text = _text(
+            0, 0, record.content, record.speaker, language, record.tags, record.files, (), "memory", None
+        )
+        analysed = analyse_read(text, terms, keys)
+        fill(
+            record,
+            language=language,
+            sector=record.sector if draft.sector else next(sectors),
+            terms=analysed.terms,
+            hash=analysed.hash,
+            near_keys=analysed.near_keys,
+        )
+    return records
 
 
 _fields_of = attrgetter(*(field.name for field in fields(Record)))

@@ -103,7 +103,7 @@ def _analysed(
             _numbered(draft, i, before, now, writer, vectors[i - 1] if vectors is not None else None)
             for i, draft in enumerate(batch, 1)
         ]
-        records = drafting.records(checked)
+        records = drafting.completed(batch, checked)
         before += len(batch)
         if writer and getattr(writer.embedder, "embeds_at_once", False):
             records = _with_vectors(meaning, writer, records)
@@ -112,7 +112,7 @@ def _analysed(
 
 def _numbered(
     draft: Draft, number: int, before: int, now: datetime, writer: Writer | None, vector: Vector | None
-) -> drafting.Checked:
+) -> Record:
     try:
         return drafting.checked(draft, now, _given(draft, writer) if vector is None else vector)
     except InvalidInput as error:

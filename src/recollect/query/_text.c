@@ -593,8 +593,8 @@ static PyObject *list_of_numbers(const int32_t *numbers, size_t count)
     return made;
 }
 
-/* led(texts, pieces, digit, code, letters, most): for each text where the leads of its pieces lead to: numbers below
-   `most`. The code is trusted. */
+/* led(texts, pieces, digit, code, letters, most): where the leads of the pieces of each text lead to: numbers below
+   `most`, one text after the other, and where each text's end. The code is trusted. */
 static PyObject *led(PyObject *self, PyObject *args)
 {
     PyObject *given, *capsule, *found = NULL;
@@ -604,7 +604,7 @@ static PyObject *led(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOCy*y*n", &given, &capsule, &digit, &code, &letters, &most)) return NULL;
     Texts texts = {0};
     Cues cues = {PyCapsule_GetPointer(capsule, table_name), code.buf, letters.buf};
-    size_t *ends = NULL;
+    int32_t *ends = NULL;
     if (cues.pieces && !hold(given, &texts)) {
         cues.has = calloc(cues.pieces->count + 1, 1);
         cues.is_found = calloc(most + 1, 1);
@@ -614,14 +614,14 @@ static PyObject *led(PyObject *self, PyObject *args)
         PyThreadState *left = let_others_go_on(&texts);
         for (Py_ssize_t at = 0; !failed && at < texts.count; at++) {
             failed = follow(&cues, texts.each + at);
-            ends[at + 1] = cues.found.used / sizeof(int32_t);
+            ends[at] = (int32_t)(cues.found.used / sizeof(int32_t));
         }
         go_on(left);
-        found = failed ? PyErr_NoMemory() : PyList_New(texts.count);
-        for (Py_ssize_t at = 0; found && at < texts.count; at++) {
-            PyObject *its = list_of_numbers((int32_t *)cues.found.at + ends[at], ends[at + 1] - ends[at]);
-            if (!its || PyList_SetItem(found, at, its) < 0) Py_CLEAR(found);
-        }
+        PyObject *numbers = failed ? PyErr_NoMemory() : list_of_numbers((int32_t *)cues.found.at, cues.found.used / 4);
+        PyObject *listed = numbers ? list_of_numbers(ends, texts.count) : NULL;
+        found = listed ? PyTuple_Pack(2, numbers, listed) : NULL;
+        Py_XDECREF(numbers);
+        Py_XDECREF(listed);
     }
     free(ends);
     free(cues.has);
@@ -866,17 +866,25 @@ static int read_all(
     return failed;
 }
 
-static PyObject *terms_and_keys(const Joined *to, const Read *read, Py_ssize_t bands)
+/* The terms of every text, and the keys; two lists, since so many pairs would keep the garbage collector busy. */
+static PyObject *terms_and_keys(const Joined *to, const Read *read, Py_ssize_t count, Py_ssize_t bands)
 {
-    PyObject *terms = PyUnicode_DecodeUTF8(to->terms.at + read->begin, read->end - read->begin, NULL);
-    PyObject *keys = read->has_keys ? keys_of(read->mixed.lowest, bands) : PyTuple_New(0);
-    PyObject *both = terms && keys ? PyTuple_Pack(2, terms, keys) : NULL;
+    PyObject *terms = PyList_New(count), *keys = PyList_New(count), *both = NULL;
+    int failed = !terms || !keys;
+    for (Py_ssize_t at = 0; !failed && at < count; at++, read++) {
+        PyObject *its = PyUnicode_DecodeUTF8(to->terms.at + read->begin, read->end - read->begin, NULL);
+        PyObject *made = its ? (read->has_keys ? keys_of(read->mixed.lowest, bands) : PyTuple_New(0)) : NULL;
+        failed = !made;
+        if (failed) Py_XDECREF(its);
+        else failed = PyList_SetItem(terms, at, its) < 0 || PyList_SetItem(keys, at, made) < 0;
+    }
+    if (!failed) both = PyTuple_Pack(2, terms, keys);
     Py_XDECREF(terms);
     Py_XDECREF(keys);
     return both;
 }
 
-/* read(texts, stems, stem, longest, most, factors, offsets, bands, fewest): for each text its terms, with spaces
+/* read(texts, stems, stem, longest, most, factors, offsets, bands, fewest): of every text its terms, with spaces
    between, and its near-duplicate keys: none if it has fewer different terms. `stems` is a table that is used by nobody
    else meanwhile, and learns from `stem`; it begins anew once it has so many words. */
 static PyObject *read_texts(PyObject *self, PyObject *args)
@@ -906,11 +914,7 @@ static PyObject *read_texts(PyObject *self, PyObject *args)
             || read_all(&to, &texts, each, stem, &factors, &offsets, fewest);
         if (failed) empty(to.stems); /* some of its words may have no stem */
         to.stems->is_busy = 0;
-        found = failed ? NULL : PyList_New(texts.count);
-        for (Py_ssize_t at = 0; found && at < texts.count; at++) {
-            PyObject *its = terms_and_keys(&to, each + at, bands);
-            if (!its || PyList_SetItem(found, at, its) < 0) Py_CLEAR(found);
-        }
+        found = failed ? NULL : terms_and_keys(&to, each, texts.count, bands);
     }
     free(each);
     free(to.terms.at);

@@ -161,15 +161,16 @@ def terms_of(text: str, language: str = "en") -> list[str]:
     return list(chain.from_iterable(map(known.__getitem__, _CHUNK.findall(text))))
 
 
-def terms_and_keys(texts: Sequence[str], language: str = "en") -> list[tuple[str, tuple[int, ...]]]:
+def terms_and_keys(texts: Sequence[str], language: str = "en") -> Iterator[tuple[str, tuple[int, ...]]]:
     """The terms of each text, with spaces between, and its near-duplicate keys; many sooner than one by one.
 
     >>> [terms for terms, _ in terms_and_keys(["The API listens", "on port 8080"])]
     ['the api listen', 'on port 8080']
     """
     plain = [text for text in texts if text.isascii()] if compiled.COMPILED else []
-    found = iter(_stems(language).read(plain))
-    return [next(found) if plain and text.isascii() else _joined(terms_of(text, language)) for text in texts]
+    found = _stems(language).read(plain)
+    for text in texts:
+        yield next(found) if plain and text.isascii() else _joined(terms_of(text, language))
 
 
 def _joined(terms: list[str]) -> tuple[str, tuple[int, ...]]:
@@ -183,17 +184,18 @@ class _Stems:
         self._language = language
         self._tables: list[object] = []
 
-    def read(self, texts: list[str]) -> list[tuple[str, tuple[int, ...]]]:
+    def read(self, texts: list[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The terms and the near-duplicate keys of texts in ASCII."""
         if not texts:
-            return []
+            return iter(())
         try:
             table = self._tables.pop()
         except IndexError:
             table = compiled._text.table(())
         most = _REMEMBERED_CHUNKS
-        found = compiled._text.read(texts, table, self._term, LONGEST_TERM, most, *MIXED)
+        terms, keys = compiled._text.read(texts, table, self._term, LONGEST_TERM, most, *MIXED)
         self._tables.append(table)
-        return found
+        return zip(terms, keys, strict=True)
 
     def _term(self, word: str) -> str:
         return _word_term(word, self._language)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from recollect.frozen import maker
 from recollect.query.terms import terms_and_keys, terms_of
@@ -29,19 +29,20 @@ def analyse(text: Text) -> Analysed:
 
     The terms of the content come first, in order, for phrases; then those of who said it and of its labels.
     """
-    return analyse_many([text])[0]
+    return analyse_read(text, *next(terms_and_keys([text.content], text.language)))
 
 
-def analyse_many(texts: Sequence[Text]) -> list[Analysed]:
-    """The same for many texts, sooner than one by one."""
-    contents: defaultdict[str, list[str]] = defaultdict(list)
-    for text in texts:
-        contents[text.language].append(text.content)
-    read = {language: iter(terms_and_keys(each, language)) for language, each in contents.items()}
-    return [_completed(text, *next(read[text.language])) for text in texts]
+def read(contents: Sequence[str], languages: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """What `analyse_read` needs to know of each of many texts; read together, sooner than one by one."""
+    by_language: defaultdict[str, list[str]] = defaultdict(list)
+    for content, language in zip(contents, languages, strict=True):
+        by_language[language].append(content)
+    found = {language: terms_and_keys(each, language) for language, each in by_language.items()}
+    return (next(found[language]) for language in languages)
 
 
-def _completed(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
+def analyse_read(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
+    """What `analyse` says of a text whose content was read before."""
     labels = [text.speaker, text.title, *text.headings, *text.tags, *text.files]
     around = [term for label in labels if label for term in terms_of(label, text.language)]
     keys = keys if text.kind == "memory" and text.speaker is None else ()
