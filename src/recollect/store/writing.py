@@ -211,10 +211,11 @@ class Writer(Transaction):
         for known in found:
             self.draw(key, known.key, "near_duplicate", "recollect", self._now)
         if record.deleted_at is None:
-            alone = (_known(key, record),)
-            for near in record.near_keys:
-                others = similar.get(near)
-                similar[near] = (*alone, *others[: MOST_SIMILAR - 1]) if others else alone
+            known = _known(key, record)
+            others = {near: similar[near] for near in record.near_keys if near in similar} if sharing else {}
+            similar.update(dict.fromkeys(record.near_keys, (known,)))
+            for near, before in others.items():
+                similar[near] = (known, *before[: MOST_SIMILAR - 1])
         return tuple(known.id for known in found)
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:

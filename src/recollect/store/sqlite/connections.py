@@ -32,8 +32,8 @@ MAPPED, MAPPED_WHOLE = 256 * 1024 * 1024, 512 * 1024 * 1024
 """Readers read so many bytes of a file without copying them, and all of one that is not much larger. All of a
 big one would only look like a big process, and so would what the writer reads, who is no slower without."""
 LOG_PAGES, LOG_PAGES_OF_BULK, BULK = 1_000, 8_000, 10_000
-"""The log is folded into the file once it has so many pages; later while transactions change so many rows, for
-most of them write to the same pages. What is committed is on disk either way."""
+"""The log is folded into the file once it has so many pages; later while transactions change so many rows,
+since these write to the same pages again and again. What is committed is on disk either way."""
 LONGEST_READ = 2.0
 """How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"

@@ -110,11 +110,14 @@ def _in_order(
 
 
 def _plain_column(values: Sequence[Any]) -> Iterable[Any]:
-    return values if _PLAIN.issuperset(map(type, values)) else map(_plain, values)
+    kinds = set(map(type, values))
+    if kinds == {tuple} and not any(values):
+        return ["[]"] * len(values)
+    return values if kinds <= _PLAIN else map(_plain, values)
 
 
-_micros = lru_cache(maxsize=1_000)(to_micros)
-"""Many rows of one transaction have the same moments."""
+_micros = lru_cache(maxsize=10_000)(to_micros)
+"""Many rows of one transaction have the same moments, and each row has its own several times."""
 
 
 def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:
