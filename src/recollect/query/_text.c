@@ -855,7 +855,7 @@ static int read_all(
         for (Py_ssize_t at = 0; !failed && at < texts->count; at++) {
             if (read[at].is_read) continue;
             failed = read_text(to, texts->each + at, read + at);
-            if (failed || !read[at].is_read || !factors) continue;
+            if (failed || !read[at].is_read) continue;
             read[at].has_keys = has_different(to->terms.at + read[at].begin, read[at].end - read[at].begin, fewest);
             if (read[at].has_keys) mix_terms(read + at, to->terms.at, factors, offsets);
         }
@@ -910,8 +910,7 @@ static PyObject *read_texts(PyObject *self, PyObject *args)
         to.known = to.stems->count;
         failed = hold(given, &texts);
         if (!failed && !(each = calloc(texts.count + 1, sizeof *each))) failed = PyErr_NoMemory() == NULL;
-        failed = failed || append(&to.terms, "", 0)
-            || read_all(&to, &texts, each, stem, &factors, &offsets, fewest);
+        failed = failed || read_all(&to, &texts, each, stem, &factors, &offsets, fewest);
         if (failed) empty(to.stems); /* some of its words may have no stem */
         to.stems->is_busy = 0;
         found = failed ? NULL : terms_and_keys(&to, each, texts.count, bands);
