@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 from hypothesis import example, given
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from recollect import sectors
 from recollect.cues import Patterns
 from recollect.query import compiled
-from recollect.query.duplicates import near_keys
-from recollect.query.languages import detect
-from recollect.query.terms import analyse, terms_of
+from recollect.query.duplicates import MIXED, near_keys
+from recollect.query.languages import detect, detect_many
+from recollect.query.terms import analyse, terms_and_keys, terms_of
+from recollect.types import Sector
 
 pytestmark = pytest.mark.skipif(not compiled.COMPILED, reason="nothing is compiled here")
 
@@ -76,11 +78,39 @@ def test_near_keys(terms: list[str]) -> None:
     assert find("") == by_python(find, "")
 
 
+@given(st.lists(texts, max_size=5), st.sampled_from(["en", "de", "tr", "fi", "ru", "zh", "none"]))
+@example(
+    ["I can't, won't and cannot: n't 'n't an't x's It'll THEY'RE", "", "café", "a++b c++ d++. e# f#g h::i"],
+    "en",
+)
+def test_many_texts(texts: list[str], language: str) -> None:
+    found = list(terms_and_keys(texts, language))
+    with nothing_compiled():
+        assert found == list(terms_and_keys(texts, language))
+
+
+@given(st.lists(texts, max_size=5))
+def test_languages_and_sectors_of_many_texts(texts: list[str]) -> None:
+    found = detect_many(texts), sectors.classify_many(texts)
+    assert found == ([by_python(detect, text) for text in texts], [best_of(text) for text in texts])
+
+
+def best_of(text: str) -> Sector:
+    scores = by_python(sectors.scores, text)
+    best = max(sectors.TIE_ORDER, key=scores.__getitem__)
+    return best if scores[best] >= sectors.THRESHOLD else "semantic"
+
+
 def test_what_is_not_ascii_is_refused() -> None:
+    no_words = compiled._text.table(())
     with pytest.raises(ValueError, match="ASCII"):
-        compiled._text.words("é", {})
+        compiled._text.elections(["é"], no_words, b"")
+    with pytest.raises(ValueError, match="ASCII"):
+        compiled._text.led(["é"], no_words, "0", b"", b"", 0)
     with pytest.raises(ValueError, match="ASCII"):
         compiled._text.terms("é", {}, {}, 64, 100)
+    with pytest.raises(ValueError, match="ASCII"):
+        compiled._text.read(["é"], no_words, str, 64, 100, *MIXED)
 
 
 def test_no_more_chunks_are_remembered_than_there_is_room_for() -> None:
@@ -90,14 +120,39 @@ def test_no_more_chunks_are_remembered_than_there_is_room_for() -> None:
     assert len(known) <= 2
 
 
-def test_leads_that_are_no_leads_are_refused() -> None:
-    wrong: list[Any] = [
-        {"a": 1},
-        {"a": (1,)},
-        {"a": ((),)},
-        {"a": ((1, (), "", 0),)},
-        {"a": (((), 1, "", 0),)},
-    ]
-    for leads in wrong:
-        with pytest.raises((TypeError, SystemError)):
-            compiled._text.led("a", {"a"}, leads)
+def test_a_table_begins_anew_once_it_is_full() -> None:
+    table = compiled._text.table(())
+    asked: list[str] = []
+
+    def stem(word: str) -> str:
+        asked.append(word)
+        return word
+
+    for text in ("one two three", "one", "one"):
+        assert compiled._text.read([text], table, stem, 64, 3, *MIXED) == ([text], [()])
+    assert asked == ["one", "two", "three", "one"]
+
+
+def test_a_table_that_could_not_learn_a_stem_learns_it_later() -> None:
+    table = compiled._text.table(())
+    with pytest.raises(ZeroDivisionError):
+        compiled._text.read(["one two"], table, lambda word: str(1 // (word != "two")), 64, 100, *MIXED)
+    assert compiled._text.read(["one two"], table, str.upper, 64, 100, *MIXED) == (["ONE TWO"], [()])
+
+
+def test_a_table_in_use_is_refused() -> None:
+    table = compiled._text.table(())
+
+    def stem(word: str) -> str:
+        return compiled._text.read([word], table, str, 64, 100, *MIXED)[0][0]
+
+    with pytest.raises(ValueError, match="nobody"):
+        compiled._text.read(["one"], table, stem, 64, 100, *MIXED)
+
+
+def test_many_threads_read_at_once() -> None:
+    many = [f"{word} migrations_{number} of {word}ing" for number in range(400) for word in WORDS.split()]
+    expected = list(terms_and_keys(many))
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda texts: list(terms_and_keys(texts)), [many] * 8):
+            assert found == expected

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,11 @@ import pytest
 from recollect import Draft, InvalidInput, Memories, NoSuchMemory, NoSuchSession
 
 from .conftest import NOON, Clock, OpenMemories
+
+
+def draft_of(text: str, vector: Sequence[float]) -> Draft:
+    array: Any = np.array(vector)
+    return Draft(text, vector=array)
 
 
 def contents(memories: Memories, query: str, **options: object) -> list[str]:
@@ -165,6 +172,33 @@ class TestMany:
         for refused in ([1.0, 2.0], [1e300, 0, 0, 0], [3e38, 3e38, 0, 0]):
             with pytest.raises(InvalidInput, match="4 finite numbers"):
                 memories.remember("west", vector=refused)
+
+    def test_vectors_given_as_arrays_are_kept_to_the_same_bytes(self, open_memories: OpenMemories) -> None:
+        drawn = np.random.default_rng(1).standard_normal((50, 64)).astype(np.float32)
+        memories = open_memories(embedder="hash:64")
+        as_arrays = [draft_of(f"note {number}", vector) for number, vector in enumerate(drawn.tolist())]
+        as_lists = [Draft(f"note {number}", vector=vector) for number, vector in enumerate(drawn.tolist())]
+        memories.in_namespace("array").remember_many(as_arrays)
+        memories.in_namespace("list").remember_many(as_lists)
+        first, second = (
+            [
+                record["embedding"]
+                for record in memories.in_namespace(kind).export_records(vectors=True)
+                if record["type"] == "vector"
+            ]
+            for kind in ("array", "list")
+        )
+        assert len(first) == 50
+        assert first == second
+
+    def test_a_bad_array_says_whose_it_is(self, open_memories: OpenMemories) -> None:
+        memories = open_memories(embedder="hash:4")
+        good = draft_of("north", [2, 0, 0, 0])
+        with pytest.raises(InvalidInput, match=r"Draft 2: The vector is all zeros"):
+            memories.remember_many([good, draft_of("nowhere", [0, 0, 0, 0])])
+        for refused in ([1.0, 0, 0], [np.nan, 0, 0, 0], [1e300, 0, 0, 0]):
+            with pytest.raises(InvalidInput, match=r"Draft 2: .*4 finite numbers"):
+                memories.remember_many([good, draft_of("nowhere", refused)])
 
 
 class TestSessions:

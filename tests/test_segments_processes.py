@@ -74,6 +74,9 @@ STEPS = [(words, "build"), (words, "merge"), (files, "write"), (vectors, "write"
 
 @pytest.mark.parametrize(("module", "name"), STEPS)
 def test_others_go_on_while_segments_are_made(memories: Memories, path: Path, module: Any, name: str) -> None:
+    if name == "merge":  # a first segment is not merged
+        memories.settle()
+        memories.remember("The harbour once more")
     with in_the_middle(memories, module, name), opened(path) as another:
         for store in (memories, another):
             kept = store.remember("A lighthouse").id
@@ -92,7 +95,7 @@ def test_others_go_on_while_segments_are_made(memories: Memories, path: Path, mo
 def test_what_is_forgotten_meanwhile_leaves_no_trace(
     memories: Memories, path: Path, module: Any, name: str, way: str
 ) -> None:
-    if way != "at once":
+    if way != "at once" or name == "merge":
         memories.settle()
     secrets = [memories.remember(f"The {SECRET} of number {number}").id for number in range(3)]
     with in_the_middle(memories, module, name):

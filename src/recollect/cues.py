@@ -7,8 +7,10 @@ searching for every one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, pairwise
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
@@ -69,10 +71,25 @@ class Alternative:
         return compiled.match if self._begins else compiled.search
 
 
+class Suspects(NamedTuple):
+    """What is known of a text before it is searched: which patterns it has, and what it may have."""
+
+    found: set[int]
+    possible: list[Alternative]
+
+    def confirmed(self, text: str) -> set[int]:
+        """The numbers of the patterns that the text has."""
+        for each in self.possible:
+            if each.pattern not in self.found and each.find(text):
+                self.found.add(each.pattern)
+        return self.found
+
+
 class Patterns:
     """Patterns to be looked for in many texts. They may begin with (?m), and have no other flags."""
 
     def __init__(self, sources: Sequence[str]) -> None:
+        self._count = len(sources)
         self._always: list[Alternative] = []
         self._by_word: dict[str, list[int]] = {}
         self._leads: dict[str, tuple[Lead, ...]] = {}
@@ -99,19 +116,32 @@ class Patterns:
         >>> Patterns([r"\\bcats?\\b", r"\\bdog\\b", "^a"]).in_text("a cat")
         {0, 2}
         """
+        return next(self.suspects([text])).confirmed(text)
+
+    def suspects(self, texts: Sequence[str]) -> Iterator[Suspects]:
+        """What is to be searched for in each text."""
+        if not compiled.COMPILED:
+            yield from map(self._suspects, texts)
+            return
+        led = self._program.run([text for text in texts if text.isascii()])
+        for text in texts:
+            yield self._of_led(text, next(led)) if text.isascii() else self._suspects(text)
+
+    def _of_led(self, text: str, led: list[int]) -> Suspects:
+        alternatives = self._program.alternatives
+        found = {each.pattern for each in self._always if each.find(text)}
+        found.update([number for number in led if number < self._count])
+        return Suspects(found, [alternatives[n - self._count] for n in led if n >= self._count])
+
+    def _suspects(self, text: str) -> Suspects:
         has = self._pieces(text)
         found = {each.pattern for each in self._always if each.find(text)}
         for word in self._by_word.keys() & has:
             found.update(self._by_word[word])
-        for each in dict.fromkeys(self._led(text, has)):
-            if each.pattern not in found and each.find(text):
-                found.add(each.pattern)
-        return found
+        return Suspects(found, list(dict.fromkeys(self._led(text, has))))
 
     def _led(self, text: str, has: set[str]) -> list[Alternative]:
         """Those that it is worth while to look for in a text that has these pieces."""
-        if compiled.COMPILED:
-            return compiled._text.led(text, has, self._leads)
         return [
             lead.alternative
             for piece in self._leads.keys() & has
@@ -119,10 +149,12 @@ class Patterns:
             if has.issuperset(lead.way) and lead.literal in text and not any(map(has.isdisjoint, lead.others))
         ]
 
+    @cached_property
+    def _program(self) -> _Program:
+        return _Program(self._count, self._by_word, self._leads, self._asked)
+
     def _pieces(self, text: str) -> set[str]:
         """What a text has of all that patterns ask for."""
-        if compiled.COMPILED and text.isascii():
-            return compiled._text.pieces(text, self._asked, _A_DIGIT)
         has = {*_WORD.findall(text), *text}
         has.update([_A_DIGIT * len(word) for word in has if word.isdecimal()])
         if _DIGIT.search(text):
@@ -130,6 +162,58 @@ class Patterns:
         if not text.isascii():
             has.add(_NOT_ASCII)
         return has & self._asked
+
+
+class _Program:
+    """The words and leads of patterns as numbers, for C to run over texts in ASCII.
+
+    It tells which patterns a text has, and from `count` on those of `alternatives` that it may have.
+    The code begins with the places where the leads of each piece begin; there it says how many they are.
+    A lead says where it leads to, how long the rest of it is, where its letters stand and how many they are;
+    then how many pieces there must be, and which; how many choices there are, and each in the same way.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        by_word: Mapping[str, Sequence[int]],
+        leads: Mapping[str, Sequence[Lead]],
+        asked: Iterable[str],
+    ) -> None:
+        pieces = sorted(asked)
+        self._numbers = {piece: number for number, piece in enumerate(pieces)}
+        self._letters = ""
+        self._count = count
+        self.alternatives = list(dict.fromkeys(lead.alternative for each in leads.values() for lead in each))
+        places = {alternative: count + at for at, alternative in enumerate(self.alternatives)}
+        begins, rest = array("i"), array("i")
+        for piece in pieces:
+            coded = [[number, *self._coded((), (), "")] for number in by_word.get(piece, ())]
+            coded += [
+                [places[lead.alternative], *self._coded(lead.way, lead.others, lead.literal)]
+                for lead in leads.get(piece, ())
+                if lead.literal.isascii()
+            ]
+            begins.append(len(pieces) + len(rest))
+            rest.extend([len(coded), *chain.from_iterable(coded)])
+        self._code = (begins + rest).tobytes()
+        self._bytes = self._letters.encode()
+        self._table = compiled._text.table(tuple(pieces))
+
+    def _coded(self, way: Sequence[str], choices: Sequence[Sequence[str]], literal: str) -> list[int]:
+        coded = [len(self._letters), len(literal), *self._coded_pieces(way), len(choices)]
+        coded += chain.from_iterable(map(self._coded_pieces, choices))
+        self._letters += literal
+        return [len(coded), *coded]
+
+    def _coded_pieces(self, pieces: Sequence[str]) -> list[int]:
+        return [len(pieces), *(self._numbers[piece] for piece in pieces)]
+
+    def run(self, texts: list[str]) -> Iterator[list[int]]:
+        """What each text has or may have."""
+        most = self._count + len(self.alternatives)
+        led, ends = compiled._text.led(texts, self._table, _A_DIGIT, self._code, self._bytes, most)
+        return (led[begin:end] for begin, end in pairwise([0, *ends]))
 
 
 def alternatives(source: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from operator import attrgetter
@@ -11,11 +12,11 @@ from uuid_utils import uuid7
 
 from recollect import checks
 from recollect.errors import InvalidInput
-from recollect.frozen import maker
-from recollect.query.languages import detect
-from recollect.sectors import classify
+from recollect.frozen import fill, maker
+from recollect.query.languages import detect_many
+from recollect.sectors import classify_many
 from recollect.store.base import Record, Text, Vector
-from recollect.store.text import analyse
+from recollect.store.text import analyse_read, read
 from recollect.times import moment, moment_or_none
 from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
 
@@ -38,6 +39,11 @@ def estimate_tokens(text: str) -> int:
 
 def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
     """A memory, complete; InvalidInput when something about the draft can't be used."""
+    return completed([draft], [checked(draft, now, vector)])[0]
+
+
+def checked(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
+    """A memory but for what is read in its text; InvalidInput when something can't be used."""
     content = checks.text(draft.text)
     created_at = now if draft.created_at is None else moment(draft.created_at)
     valid_from, valid_until = moment_or_none(draft.valid_from), moment_or_none(draft.valid_until)
@@ -45,21 +51,19 @@ def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
     speaker = checks.optional_name(draft.speaker, what="The speaker")
     tags = checks.names(draft.tags, what="A tag")
     files = checks.names(draft.files, what="A file name")
-    language = checks.language(draft.language) or detect(content)
+    language = checks.language(draft.language)
     importance = checks.fraction(draft.importance, what="importance")
-    analysed = analyse(_text(0, 0, content, speaker, language, tags, files, (), "memory", None))
     return _record(
         id=checks.optional_name(draft.id, what="The id") or new_id(),
         kind="memory",
         content=content,
-        terms=analysed.terms,
-        hash=analysed.hash,
-        near_keys=analysed.near_keys,
+        terms="",
+        hash=b"",
         created_at=created_at,
         updated_at=created_at,
-        sector=checks.choice(draft.sector, SECTORS, what="sector") if draft.sector else classify(content),
+        sector=checks.choice(draft.sector, SECTORS, what="sector") if draft.sector else "semantic",
         tier=checks.choice(draft.tier, TIERS, what="tier"),
-        language=language,
+        language=language or "",
         importance=importance,
         salience=importance,
         salience_at=created_at,
@@ -77,6 +81,28 @@ def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
         expires_at=moment_or_none(draft.expires_at),
         vector=vector,
     )
+
+
+def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
+    """The same records, each with what is read in its text; many are read sooner than one by one."""
+    detected = iter(detect_many([record.content for record in records if not record.language]))
+    languages = [record.language or next(detected) for record in records]
+    sectors = iter(classify_many([draft.text for draft in drafts if not draft.sector]))
+    found = read([record.content for record in records], languages)
+    for draft, record, language, (terms, keys) in zip(drafts, records, languages, found, strict=True):
+        text = _text(
+            0, 0, record.content, record.speaker, language, record.tags, record.files, (), "memory", None
+        )
+        analysed = analyse_read(text, terms, keys)
+        fill(
+            record,
+            language=language,
+            sector=record.sector if draft.sector else next(sectors),
+            terms=analysed.terms,
+            hash=analysed.hash,
+            near_keys=analysed.near_keys,
+        )
+    return records
 
 
 _fields_of = attrgetter(*(field.name for field in fields(Record)))

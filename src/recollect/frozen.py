@@ -30,6 +30,12 @@ def maker(kind: Callable[Given, Made]) -> Callable[Given, Made]:
     return make
 
 
+def fill(made: object, **values: Any) -> None:
+    """Set fields of a frozen object that nobody else has yet."""
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+
+
 @cache
 def _twin(kind: Any) -> Any:
     given = [(each.name, each.type, copy(each)) for each in fields(kind)]

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from recollect import drafting
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
@@ -98,16 +98,23 @@ def _analysed(
     """Records in batches, with vectors where that takes no longer than writing does."""
     before = 0
     for batch in _growing_batches(drafts):
-        records = [_numbered(draft, i, before, now, writer) for i, draft in enumerate(batch, 1)]
+        vectors = _given_together(batch, writer)
+        checked = [
+            _numbered(draft, i, before, now, writer, vectors[i - 1] if vectors is not None else None)
+            for i, draft in enumerate(batch, 1)
+        ]
+        records = drafting.completed(batch, checked)
         before += len(batch)
         if writer and getattr(writer.embedder, "embeds_at_once", False):
             records = _with_vectors(meaning, writer, records)
         yield records
 
 
-def _numbered(draft: Draft, number: int, before: int, now: datetime, writer: Writer | None) -> Record:
+def _numbered(
+    draft: Draft, number: int, before: int, now: datetime, writer: Writer | None, vector: Vector | None
+) -> Record:
     try:
-        return drafting.record(draft, now, _given(draft, writer))
+        return drafting.checked(draft, now, _given(draft, writer) if vector is None else vector)
     except InvalidInput as error:
         kept = f" The {before:,} before it were kept." if before else " Nothing was kept."
         raise InvalidInput(f"Draft {before + number:,}: {error}{kept}") from error
@@ -314,6 +321,23 @@ def _given(draft: Draft, writer: Writer | None) -> Vector | None:
         raise InvalidInput("The vector is all zeros: leave it out.")
     unit: Vector = vector / length
     return unit
+
+
+def _given_together(drafts: Sequence[Draft], writer: Writer | None) -> Sequence[Vector] | None:
+    """What `_given` makes of each, sooner; None where not all are plainly usable: it must look at each."""
+    if writer is None or type(drafts[0].vector).__module__ != "numpy":
+        return None
+    import numpy as np
+
+    wanted = writer.generation.dimensions
+    given: list[Any] = [draft.vector for draft in drafts]
+    if not all(isinstance(each, np.ndarray) and each.shape == (wanted,) for each in given):
+        return None
+    with np.errstate(over="ignore"):
+        matrix = np.asarray(given, np.float32)
+        squares = np.matmul(matrix[:, None, :], matrix[:, :, None])[:, 0]
+    lengths = np.sqrt(squares)
+    return matrix / lengths if np.isfinite(lengths).all() and lengths.all() else None
 
 
 def _growing_batches(items: Iterable[Item]) -> Iterator[list[Item]]:

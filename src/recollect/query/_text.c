@@ -1,9 +1,11 @@
-/* The inner loops over a text's characters, for texts in ASCII. The functions of the same purpose in terms.py,
-   languages.py, duplicates.py and cues.py do the same for any text, and say what it is for. */
+/* The inner loops over texts' characters, for texts in ASCII. The functions of the same purpose in terms.py,
+   languages.py, duplicates.py and cues.py do the same for any text, and say what it is for. What reads many texts at
+   once lets other threads have the interpreter meanwhile. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LOWER = 1, UPPER = 2, DIGIT = 4, UNDERSCORE = 8, JOINER = 16 };
@@ -37,6 +39,192 @@ static PyObject *in_lower_case(const char *bytes, Py_ssize_t length)
     return made;
 }
 
+/* --- many texts ---------------------------------------------------------------------------------------- */
+
+#define ENOUGH 10000
+/* So many characters are worth letting other threads go on: it may take a while until it is our turn again. */
+
+typedef struct {
+    const char *bytes;
+    Py_ssize_t length;
+} Text;
+
+typedef struct {
+    PyObject *held; /* a tuple, so that nobody takes a text away while it is read */
+    Text *each;
+    Py_ssize_t count, length;
+} Texts;
+
+static void let_go(Texts *texts)
+{
+    Py_CLEAR(texts->held);
+    free(texts->each);
+    texts->each = NULL;
+}
+
+/* The bytes of texts in ASCII; -1 with an error set. */
+static int hold(PyObject *given, Texts *texts)
+{
+    *texts = (Texts){PySequence_Tuple(given), NULL, 0, 0};
+    if (!texts->held) return -1;
+    texts->count = PyTuple_Size(texts->held);
+    texts->each = calloc(texts->count + 1, sizeof(Text));
+    int failed = !texts->each;
+    if (failed) PyErr_NoMemory();
+    for (Py_ssize_t at = 0; !failed && at < texts->count; at++) {
+        texts->each[at].bytes = ascii(PyTuple_GetItem(texts->held, at), &texts->each[at].length);
+        failed = !texts->each[at].bytes;
+        texts->length += texts->each[at].length;
+    }
+    if (failed) let_go(texts);
+    return failed ? -1 : 0;
+}
+
+static PyThreadState *let_others_go_on(const Texts *texts) { return texts->length < ENOUGH ? NULL : PyEval_SaveThread(); }
+
+static void go_on(PyThreadState *left)
+{
+    if (left) PyEval_RestoreThread(left);
+}
+
+/* A growing array; whoever uses it has no interpreter, so that -1 says no more than that there is no room. */
+typedef struct {
+    char *at;
+    size_t used, room;
+} Bytes;
+
+static int append(Bytes *to, const void *bytes, size_t length)
+{
+    if (length > to->room - to->used) {
+        const size_t room = 2 * to->room + length + 1024;
+        char *at = realloc(to->at, room);
+        if (!at) return -1;
+        to->at = at;
+        to->room = room;
+    }
+    memcpy(to->at + to->used, bytes, length);
+    to->used += length;
+    return 0;
+}
+
+/* --- tables -------------------------------------------------------------------------------------------- */
+
+/* Words by number, in the order in which they were added, each perhaps with another text that belongs to it. */
+typedef struct {
+    uint64_t hash;
+    size_t word, length, term, term_length;
+} Entry;
+
+typedef struct {
+    Bytes entries, letters;
+    uint32_t *slots; /* the number of an entry, and one more; 0 where there is none */
+    size_t size, count;
+    uint64_t seed;
+    int is_busy;
+} Table;
+
+static const char table_name[] = "recollect.query._text.table";
+
+static void empty(Table *table)
+{
+    table->entries.used = table->letters.used = table->count = 0;
+    if (table->slots) memset(table->slots, 0, table->size * sizeof *table->slots);
+}
+
+static void remove_table(PyObject *capsule)
+{
+    Table *table = PyCapsule_GetPointer(capsule, table_name);
+    free(table->entries.at);
+    free(table->letters.at);
+    free(table->slots);
+    free(table);
+}
+
+static Entry *entry(const Table *table, size_t number) { return (Entry *)table->entries.at + number; }
+
+static uint64_t hash_of(const Table *table, const char *word, size_t length)
+{
+    uint64_t hash = table->seed ^ length;
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t some = 0;
+        memcpy(&some, word + at, length - at < 8 ? length - at : 8);
+        hash = (hash ^ some) * 0x9E3779B97F4A7C15u ^ table->seed;
+        hash ^= hash >> 29;
+    }
+    return hash ^ hash >> 32;
+}
+
+/* Where a word is noted, or would be. */
+static uint32_t *slot_of(const Table *table, uint64_t hash, const char *word, size_t length)
+{
+    for (size_t at = hash & (table->size - 1);; at = (at + 1) & (table->size - 1)) {
+        uint32_t *slot = table->slots + at;
+        const Entry *its = *slot ? entry(table, *slot - 1) : NULL;
+        if (!its || (its->hash == hash && its->length == length && !memcmp(table->letters.at + its->word, word, length)))
+            return slot;
+    }
+}
+
+/* The number of a word; -1 if the table does not have it. */
+static Py_ssize_t number_of(const Table *table, const char *word, size_t length)
+{
+    return table->size ? (Py_ssize_t)*slot_of(table, hash_of(table, word, length), word, length) - 1 : -1;
+}
+
+static int grow(Table *table)
+{
+    const size_t size = table->size ? 2 * table->size : 1024;
+    uint32_t *slots = calloc(size, sizeof *slots);
+    if (!slots) return -1;
+    free(table->slots);
+    table->slots = slots;
+    table->size = size;
+    for (size_t number = 0; number < table->count; number++) {
+        const Entry *its = entry(table, number);
+        *slot_of(table, its->hash, table->letters.at + its->word, its->length) = (uint32_t)number + 1;
+    }
+    return 0;
+}
+
+/* The number of a word, which is added if it is not there; -1 if there is no room. */
+static Py_ssize_t placed(Table *table, const char *word, size_t length)
+{
+    if (2 * table->count >= table->size && grow(table)) return -1;
+    const uint64_t hash = hash_of(table, word, length);
+    uint32_t *slot = slot_of(table, hash, word, length);
+    if (!*slot) {
+        const Entry added = {hash, table->letters.used, length, 0, 0};
+        if (append(&table->letters, word, length) || append(&table->entries, &added, sizeof added)) return -1;
+        *slot = (uint32_t)++table->count;
+    }
+    return (Py_ssize_t)*slot - 1;
+}
+
+/* table(words): with these words, numbered as they come. */
+static PyObject *table(PyObject *self, PyObject *args)
+{
+    PyObject *given;
+    if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &given)) return NULL;
+    Table *made = calloc(1, sizeof *made);
+    PyObject *capsule = made ? PyCapsule_New(made, table_name, remove_table) : PyErr_NoMemory();
+    if (!capsule) {
+        free(made);
+        return NULL;
+    }
+    PyObject *drawn = PyUnicode_FromString("another in every process, so that nobody can choose words that collide");
+    if (!drawn) Py_CLEAR(capsule);
+    else made->seed = (uint64_t)PyObject_Hash(drawn) * 2 + 1;
+    Py_XDECREF(drawn);
+    for (Py_ssize_t at = 0; capsule && at < PyTuple_Size(given); at++) {
+        Py_ssize_t length;
+        const char *word = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(given, at), &length);
+        if (word && placed(made, word, length) >= 0) continue;
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        Py_CLEAR(capsule);
+    }
+    return capsule;
+}
+
 /* --- terms --------------------------------------------------------------------------------------------- */
 
 /* Where the chunk that begins at a word character ends: words with a joiner between each two, then ++ or #. */
@@ -64,21 +252,14 @@ static int is_hump(const char *part, Py_ssize_t at, Py_ssize_t length)
         && is(part[at - 3], LETTER);
 }
 
-/* Adds the term of a word, as `words` has it or finds it; -1 with an error set. */
-static int add_word(PyObject *found, PyObject *words, const char *word, Py_ssize_t length)
-{
-    PyObject *key = in_lower_case(word, length);
-    PyObject *term = key ? PyDict_GetItemWithError(words, key) : NULL;
-    Py_XINCREF(term);
-    if (key && !term && !PyErr_Occurred()) term = PyObject_GetItem(words, key);
-    const int failed = term ? PyList_Append(found, term) : -1;
-    Py_XDECREF(key);
-    Py_XDECREF(term);
-    return failed;
-}
+/* Where the terms of a chunk go. Both return -1 if that fails. */
+typedef struct Sink {
+    int (*word)(struct Sink *sink, const char *word, Py_ssize_t length);   /* its stem, once it is in lower case */
+    int (*as_is)(struct Sink *sink, const char *term, Py_ssize_t length); /* itself in lower case */
+} Sink;
 
 /* Adds the terms of the words that a chunk is made of. */
-static int add_parts(PyObject *found, PyObject *words, const char *chunk, Py_ssize_t length)
+static int add_parts(Sink *sink, const char *chunk, Py_ssize_t length)
 {
     for (Py_ssize_t end, at = 0; at < length; at = end) {
         end = at + 1;
@@ -86,7 +267,7 @@ static int add_parts(PyObject *found, PyObject *words, const char *chunk, Py_ssi
         while (end < length && is(chunk[end], LETTER | DIGIT)) end++;
         for (Py_ssize_t begin = at, cut = at + 1; cut <= end; cut++) {
             if (cut < end && !is_hump(chunk + at, cut - at, end - at)) continue;
-            if ((cut - begin > 1 || is(chunk[begin], DIGIT)) && add_word(found, words, chunk + begin, cut - begin))
+            if ((cut - begin > 1 || is(chunk[begin], DIGIT)) && sink->word(sink, chunk + begin, cut - begin))
                 return -1;
             begin = cut;
         }
@@ -102,18 +283,14 @@ static int is_one_word(const char *chunk, Py_ssize_t length)
     return 1;
 }
 
-static int add_whole(PyObject *found, PyObject *words, const char *chunk, Py_ssize_t length, Py_ssize_t longest)
+static int add_whole(Sink *sink, const char *chunk, Py_ssize_t length, Py_ssize_t longest)
 {
     Py_ssize_t letters = 0;
     while (letters < length && is(chunk[letters], LETTER)) letters++;
-    if (letters == length) return add_word(found, words, chunk, length);
+    if (letters == length) return sink->word(sink, chunk, length);
     while (length && chunk[0] == '_') chunk++, length--;
     while (length && chunk[length - 1] == '_') length--;
-    if (!length || length > longest) return 0;
-    PyObject *whole = in_lower_case(chunk, length);
-    const int failed = whole ? PyList_Append(found, whole) : -1;
-    Py_XDECREF(whole);
-    return failed;
+    return length && length <= longest ? sink->as_is(sink, chunk, length) : 0;
 }
 
 static int ends_with(const char *chunk, Py_ssize_t length, const char *end)
@@ -142,30 +319,64 @@ static int is_negation(const char *chunk, Py_ssize_t length)
     return 1;
 }
 
-/* A chunk's terms, a tuple; `words` has those of words in lower case. */
+static int add_negation(Sink *sink, const char *chunk, Py_ssize_t length)
+{
+    char few[64], *without = length > (Py_ssize_t)sizeof few ? malloc(length) : few;
+    if (!without) return -1;
+    memcpy(without, chunk, length - 2);
+    without[length - 2] = chunk[length - 1];
+    const int failed = sink->as_is(sink, without, length - 1);
+    if (without != few) free(without);
+    return failed;
+}
+
+/* Adds the terms of a chunk. */
+static int add_chunk(Sink *sink, const char *chunk, Py_ssize_t length, Py_ssize_t longest)
+{
+    if (is_negation(chunk, length)) return add_negation(sink, chunk, length);
+    length = without_clitic(chunk, length);
+    if (is_one_word(chunk, length)) return sink->word(sink, chunk, length);
+    return add_whole(sink, chunk, length, longest) || add_parts(sink, chunk, length) ? -1 : 0;
+}
+
+/* --- terms of one text --------------------------------------------------------------------------------- */
+
+/* A list of the terms themselves; `words` has those of words in lower case. */
+typedef struct {
+    Sink sink;
+    PyObject *found, *words;
+} Listed;
+
+static int list_word(Sink *sink, const char *word, Py_ssize_t length)
+{
+    const Listed *to = (Listed *)sink;
+    PyObject *key = in_lower_case(word, length);
+    PyObject *term = key ? PyDict_GetItemWithError(to->words, key) : NULL;
+    Py_XINCREF(term);
+    if (key && !term && !PyErr_Occurred()) term = PyObject_GetItem(to->words, key);
+    const int failed = term ? PyList_Append(to->found, term) : -1;
+    Py_XDECREF(key);
+    Py_XDECREF(term);
+    return failed;
+}
+
+static int list_as_is(Sink *sink, const char *term, Py_ssize_t length)
+{
+    PyObject *made = in_lower_case(term, length);
+    const int failed = made ? PyList_Append(((Listed *)sink)->found, made) : -1;
+    Py_XDECREF(made);
+    return failed;
+}
+
+/* A chunk's terms, a tuple. */
 static PyObject *terms_of_chunk(const char *chunk, Py_ssize_t length, PyObject *words, Py_ssize_t longest)
 {
-    PyObject *found = PyList_New(0);
-    if (!found) return NULL;
-    int failed;
-    if (is_negation(chunk, length)) {
-        char few[64] = "", *many = length > (Py_ssize_t)sizeof few ? PyMem_Malloc(length) : few;
-        if (many) {
-            memcpy(many, chunk, length - 2);
-            many[length - 2] = chunk[length - 1];
-        }
-        PyObject *term = many ? in_lower_case(many, length - 1) : PyErr_NoMemory();
-        if (many != few) PyMem_Free(many);
-        failed = term ? PyList_Append(found, term) : -1;
-        Py_XDECREF(term);
-    } else {
-        length = without_clitic(chunk, length);
-        failed = is_one_word(chunk, length)
-            ? add_word(found, words, chunk, length)
-            : add_whole(found, words, chunk, length, longest) || add_parts(found, words, chunk, length);
-    }
-    PyObject *made = failed ? NULL : PyList_AsTuple(found);
-    Py_DECREF(found);
+    Listed to = {{list_word, list_as_is}, PyList_New(0), words};
+    if (!to.found) return NULL;
+    const int failed = add_chunk(&to.sink, chunk, length, longest);
+    if (failed && !PyErr_Occurred()) PyErr_NoMemory();
+    PyObject *made = failed ? NULL : PyList_AsTuple(to.found);
+    Py_DECREF(to.found);
     return made;
 }
 
@@ -215,131 +426,211 @@ static PyObject *terms(PyObject *self, PyObject *args)
     return found;
 }
 
-/* --- words --------------------------------------------------------------------------------------------- */
+/* --- languages ----------------------------------------------------------------------------------------- */
 
-/* words(text, known): those runs of letters of a text, in lower case, that are in `known` (a dict). */
-static PyObject *words(PyObject *self, PyObject *args)
+#define VOTERS 8
+#define LONGEST_SMALL_WORD 32
+
+/* Who has the most votes: the first of them, unless another has more, and two at least. */
+static int elected(const Text *sample, const Table *words, const unsigned char *voters)
 {
-    PyObject *text, *known;
-    Py_ssize_t length;
-    if (!PyArg_ParseTuple(args, "UO!", &text, &PyDict_Type, &known)) return NULL;
-    const char *bytes = ascii(text, &length);
-    PyObject *found = bytes ? PyList_New(0) : NULL;
-    for (Py_ssize_t end, at = 0; found && at < length; at = end) {
+    int votes[VOTERS] = {0}, best = 0;
+    char word[LONGEST_SMALL_WORD];
+    for (Py_ssize_t end, at = 0; at < sample->length; at = end) {
         end = at + 1;
-        if (!is(bytes[at], LETTER)) continue;
-        while (end < length && is(bytes[end], LETTER)) end++;
-        PyObject *word = in_lower_case(bytes + at, end - at);
-        int result = word ? PyDict_Contains(known, word) : -1;
-        if (result > 0) result = PyList_Append(found, word);
-        Py_XDECREF(word);
-        if (result < 0) Py_CLEAR(found);
+        if (!is(sample->bytes[at], LETTER)) continue;
+        while (end < sample->length && is(sample->bytes[end], LETTER)) end++;
+        if (end - at > LONGEST_SMALL_WORD) continue;
+        for (Py_ssize_t each = at; each < end; each++) word[each - at] = lowered[(unsigned char)sample->bytes[each]];
+        const Py_ssize_t number = number_of(words, word, end - at);
+        for (int voter = 0; number >= 0 && voter < VOTERS; voter++) votes[voter] += voters[number] >> voter & 1;
     }
+    for (int voter = 1; voter < VOTERS; voter++)
+        if (votes[voter] > votes[best]) best = voter;
+    return votes[best] < 2 ? 0 : best;
+}
+
+/* elections(samples, words, voters): for each sample the number of the voter that its small words elect; `voters` has
+   a byte for each word of a table, with a bit for each voter. */
+static PyObject *elections(PyObject *self, PyObject *args)
+{
+    PyObject *given, *capsule;
+    Py_buffer voters;
+    if (!PyArg_ParseTuple(args, "OOy*", &given, &capsule, &voters)) return NULL;
+    Texts samples = {0};
+    const Table *words = PyCapsule_GetPointer(capsule, table_name);
+    PyObject *found = NULL;
+    int *each = NULL;
+    if (words && (size_t)voters.len != words->count) PyErr_SetString(PyExc_ValueError, "a byte for each word");
+    else if (words && !hold(given, &samples)) {
+        each = calloc(samples.count + 1, sizeof *each);
+        PyThreadState *left = let_others_go_on(&samples);
+        for (Py_ssize_t at = 0; each && at < samples.count; at++) each[at] = elected(samples.each + at, words, voters.buf);
+        go_on(left);
+        found = each ? PyList_New(samples.count) : PyErr_NoMemory();
+        for (Py_ssize_t at = 0; found && at < samples.count; at++) {
+            PyObject *number = PyLong_FromLong(each[at]);
+            if (!number || PyList_SetItem(found, at, number) < 0) Py_CLEAR(found);
+        }
+    }
+    free(each);
+    let_go(&samples);
+    PyBuffer_Release(&voters);
     return found;
 }
 
-/* Adds a piece of a text to a set, if it is among those that are asked for. */
-static int add_asked(PyObject *found, PyObject *asked, const char *piece, Py_ssize_t length)
+/* --- cues ---------------------------------------------------------------------------------------------- */
+
+/* What is looked for in texts; see cues._Program. */
+typedef struct {
+    const Table *pieces;
+    const int32_t *code;
+    const char *letters;
+    int32_t signs[128], shapes[9]; /* the numbers of a sign, and of a word of so many digits; -1 if nobody asks for it */
+    char *has, *is_found;
+    Bytes met, found;
+} Cues;
+
+static void meet(Cues *cues, Py_ssize_t number, int *failed)
 {
-    PyObject *made = PyUnicode_FromStringAndSize(piece, length);
-    int result = made ? PySet_Contains(asked, made) : -1;
-    if (result > 0) result = PySet_Add(found, made);
-    Py_XDECREF(made);
-    return result;
+    if (number < 0 || cues->has[number]) return;
+    const int32_t met = (int32_t)number;
+    cues->has[number] = 1;
+    *failed |= append(&cues->met, &met, sizeof met);
 }
 
-/* pieces(text, asked, digit): those of the words and signs asked for that a text has. A word of digits alone is
-   also looked for with `digit` in the place of each of them; any digit is `digit`. */
-static PyObject *pieces(PyObject *self, PyObject *args)
+/* Notes which of the words and signs asked for a text has. A word of digits alone is also looked for as so many digits;
+   any digit is a sign of its own. */
+static int meet_pieces(Cues *cues, const Text *text)
 {
-    PyObject *text, *asked;
-    Py_ssize_t length;
-    int digit;
-    if (!PyArg_ParseTuple(args, "UOC", &text, &asked, &digit)) return NULL;
-    const char *bytes = ascii(text, &length);
-    PyObject *found = bytes ? PySet_New(NULL) : NULL;
-    char seen[128] = {0}, shape[8];
-    memset(shape, digit &= 127, sizeof shape);
-    int failed = !found;
-    for (Py_ssize_t end, at = 0; !failed && at < length; at = end) {
+    int failed = 0;
+    for (Py_ssize_t end, at = 0; at < text->length; at = end) {
         end = at + 1;
-        if (!is(bytes[at], WORD)) {
-            seen[(unsigned char)bytes[at]] = 1;
+        const unsigned char first = (unsigned char)text->bytes[at];
+        if (!(kinds[first] & WORD)) {
+            meet(cues, cues->signs[first], &failed);
             continue;
         }
-        int all = kinds[(unsigned char)bytes[at]], any = all;
-        for (; end < length && is(bytes[end], WORD); end++) {
-            all &= kinds[(unsigned char)bytes[end]];
-            any |= kinds[(unsigned char)bytes[end]];
+        int all = kinds[first], any = all;
+        for (; end < text->length && is(text->bytes[end], WORD); end++) {
+            all &= kinds[(unsigned char)text->bytes[end]];
+            any |= kinds[(unsigned char)text->bytes[end]];
         }
-        failed = add_asked(found, asked, bytes + at, end - at) < 0;
-        if (!failed && any & DIGIT) {
-            seen[digit] = 1;
-            if (all & DIGIT && end - at <= (Py_ssize_t)sizeof shape)
-                failed = add_asked(found, asked, shape, end - at) < 0;
+        meet(cues, number_of(cues->pieces, text->bytes + at, end - at), &failed);
+        if (any & DIGIT) meet(cues, cues->shapes[1], &failed);
+        if (all & DIGIT && end - at <= 8) meet(cues, cues->shapes[end - at], &failed);
+    }
+    return failed;
+}
+
+static int has_letters(const Text *text, const char *letters, Py_ssize_t length)
+{
+    const char *at = text->bytes, *last = text->bytes + text->length - length;
+    if (!length) return 1;
+    for (; at <= last && (at = memchr(at, letters[0], last - at + 1)); at++)
+        if (!memcmp(at, letters, length)) return 1;
+    return 0;
+}
+
+/* Whether a text has what a lead asks for: all of its pieces, one of each of some choices, and the letters. */
+static int leads_on(const Cues *cues, const Text *text, const int32_t *lead)
+{
+    const int32_t letters = *lead++, length = *lead++;
+    for (int32_t left = *lead++; left; left--)
+        if (!cues->has[*lead++]) return 0;
+    for (int32_t choices = *lead++; choices; choices--) {
+        int any = 0;
+        for (int32_t left = *lead++; left; left--) any |= cues->has[*lead++];
+        if (!any) return 0;
+    }
+    return has_letters(text, cues->letters + letters, length);
+}
+
+/* Adds where the leads of the pieces that a text has lead to, each once. */
+static int follow(Cues *cues, const Text *text)
+{
+    const size_t begun = cues->found.used / sizeof(int32_t);
+    cues->met.used = 0;
+    int failed = meet_pieces(cues, text);
+    const int32_t *met = (int32_t *)cues->met.at;
+    const size_t count = cues->met.used / sizeof *met;
+    for (size_t at = 0; !failed && at < count; at++) {
+        const int32_t *lead = cues->code + cues->code[met[at]];
+        for (int32_t left = *lead++; left; left--) {
+            const int32_t to = *lead++, size = *lead++;
+            if (!cues->is_found[to] && leads_on(cues, text, lead)) {
+                cues->is_found[to] = 1;
+                failed |= append(&cues->found, &to, sizeof to);
+            }
+            lead += size;
         }
     }
-    for (int sign = 0; !failed && sign < 128; sign++)
-        if (seen[sign]) {
-            const char itself = (char)sign;
-            failed = add_asked(found, asked, &itself, 1) < 0;
-        }
-    if (failed) Py_CLEAR(found);
-    return found;
+    for (size_t at = 0; at < count; at++) cues->has[met[at]] = 0;
+    const int32_t *found = (int32_t *)cues->found.at;
+    for (size_t at = begun; at < cues->found.used / sizeof *found; at++) cues->is_found[found[at]] = 0;
+    return failed;
 }
 
-/* Whether a set has all of a tuple. -1 with an error set. */
-static int has_all(PyObject *has, PyObject *pieces)
+static void find_signs(Cues *cues, char digit)
 {
-    int result = 1;
-    for (Py_ssize_t at = 0; result > 0 && at < PyTuple_Size(pieces); at++)
-        result = PySet_Contains(has, PyTuple_GetItem(pieces, at));
-    return result;
-}
-
-/* Whether a set has one of each of several tuples. */
-static int has_one_of_each(PyObject *has, PyObject *choices)
-{
-    int result = 1;
-    for (Py_ssize_t at = 0; result > 0 && at < PyTuple_Size(choices); at++) {
-        PyObject *pieces = PyTuple_GetItem(choices, at);
-        result = 0;
-        for (Py_ssize_t each = 0; !result && each < PyTuple_Size(pieces); each++)
-            result = PySet_Contains(has, PyTuple_GetItem(pieces, each));
+    char shape[8];
+    memset(shape, digit, sizeof shape);
+    for (int sign = 0; sign < 128; sign++) {
+        const char itself = (char)sign;
+        cues->signs[sign] = is(itself, WORD) ? -1 : (int32_t)number_of(cues->pieces, &itself, 1);
     }
-    return result;
+    for (int length = 1; length <= 8; length++)
+        cues->shapes[length] = (int32_t)number_of(cues->pieces, shape, length);
 }
 
-/* Adds what the leads of one piece lead to in a text that has these pieces. */
-static int add_led(PyObject *found, PyObject *leads, PyObject *has, PyObject *text)
+static PyObject *list_of_numbers(const int32_t *numbers, size_t count)
 {
-    int result = 0;
-    for (Py_ssize_t at = 0; result >= 0 && at < PyTuple_Size(leads); at++) {
-        PyObject *lead = PyTuple_GetItem(leads, at);
-        result = PyTuple_Size(lead) == 4 ? has_all(has, PyTuple_GetItem(lead, 0)) : -1;
-        if (result > 0) result = has_one_of_each(has, PyTuple_GetItem(lead, 1));
-        if (result > 0) result = PyUnicode_Contains(text, PyTuple_GetItem(lead, 2));
-        if (result > 0) result = PyList_Append(found, PyTuple_GetItem(lead, 3));
-        if (PyErr_Occurred()) result = -1;
+    PyObject *made = PyList_New(count);
+    for (size_t at = 0; made && at < count; at++) {
+        PyObject *number = PyLong_FromLong(numbers[at]);
+        if (!number || PyList_SetItem(made, at, number) < 0) Py_CLEAR(made);
     }
-    return result;
+    return made;
 }
 
-/* led(text, has, leads): where the leads of the pieces that a text has lead to; see cues.Lead. */
+/* led(texts, pieces, digit, code, letters, most): where the leads of the pieces of each text lead to: numbers below
+   `most`, one text after the other, and where each text's end. The code is trusted. */
 static PyObject *led(PyObject *self, PyObject *args)
 {
-    PyObject *text, *has, *leads, *piece;
-    if (!PyArg_ParseTuple(args, "UO!O!", &text, &PySet_Type, &has, &PyDict_Type, &leads)) return NULL;
-    PyObject *found = PyList_New(0), *pieces = found ? PyObject_GetIter(has) : NULL;
-    while (pieces && (piece = PyIter_Next(pieces))) {
-        PyObject *its = PyDict_GetItemWithError(leads, piece);
-        if (its && (!PyTuple_Check(its) || add_led(found, its, has, text) < 0) && !PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "the leads of a piece are a tuple");
-        Py_DECREF(piece);
-        if (PyErr_Occurred()) break;
+    PyObject *given, *capsule, *found = NULL;
+    Py_buffer code, letters;
+    int digit;
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(args, "OOCy*y*n", &given, &capsule, &digit, &code, &letters, &most)) return NULL;
+    Texts texts = {0};
+    Cues cues = {PyCapsule_GetPointer(capsule, table_name), code.buf, letters.buf};
+    int32_t *ends = NULL;
+    if (cues.pieces && !hold(given, &texts)) {
+        cues.has = calloc(cues.pieces->count + 1, 1);
+        cues.is_found = calloc(most + 1, 1);
+        ends = calloc(texts.count + 1, sizeof *ends);
+        int failed = !cues.has || !cues.is_found || !ends;
+        find_signs(&cues, (char)digit);
+        PyThreadState *left = let_others_go_on(&texts);
+        for (Py_ssize_t at = 0; !failed && at < texts.count; at++) {
+            failed = follow(&cues, texts.each + at);
+            ends[at] = (int32_t)(cues.found.used / sizeof(int32_t));
+        }
+        go_on(left);
+        PyObject *numbers = failed ? PyErr_NoMemory() : list_of_numbers((int32_t *)cues.found.at, cues.found.used / 4);
+        PyObject *listed = numbers ? list_of_numbers(ends, texts.count) : NULL;
+        found = listed ? PyTuple_Pack(2, numbers, listed) : NULL;
+        Py_XDECREF(numbers);
+        Py_XDECREF(listed);
     }
-    Py_XDECREF(pieces);
-    if (PyErr_Occurred()) Py_CLEAR(found);
+    free(ends);
+    free(cues.has);
+    free(cues.is_found);
+    free(cues.met.at);
+    free(cues.found.at);
+    let_go(&texts);
+    PyBuffer_Release(&code);
+    PyBuffer_Release(&letters);
     return found;
 }
 
@@ -363,21 +654,59 @@ static void lower(uint64_t *lowest, uint64_t hash, const uint64_t *factor, const
     }
 }
 
-/* The keys of the bands; a band's bytes are those of a machine with the low byte first. */
-static PyObject *keys_of(const uint64_t *lowest, Py_ssize_t bands, Py_ssize_t rows)
+/* The key of a band; its bytes are those of a machine with the low byte first. */
+static uint64_t key_of(const uint64_t *lowest, Py_ssize_t band, Py_ssize_t rows)
+{
+    uint32_t crc = (uint32_t)band;
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        unsigned char bytes[8];
+        for (int byte = 0; byte < 8; byte++) bytes[byte] = (lowest[band * rows + row] >> 16) >> (8 * byte) & 255;
+        crc = crc32(crc, bytes, 8);
+    }
+    return (uint64_t)crc << 3 | (uint64_t)band;
+}
+
+static PyObject *keys_of(const uint64_t *lowest, Py_ssize_t bands)
 {
     PyObject *keys = PyTuple_New(bands);
     for (Py_ssize_t band = 0; keys && band < bands; band++) {
-        uint32_t crc = (uint32_t)band;
-        for (Py_ssize_t row = 0; row < rows; row++) {
-            unsigned char bytes[8];
-            for (int byte = 0; byte < 8; byte++) bytes[byte] = (lowest[band * rows + row] >> 16) >> (8 * byte) & 255;
-            crc = crc32(crc, bytes, 8);
-        }
-        PyObject *key = PyLong_FromUnsignedLongLong((uint64_t)crc << 3 | (uint64_t)band);
+        PyObject *key = PyLong_FromUnsignedLongLong(key_of(lowest, band, MIXES / bands));
         if (!key || PyTuple_SetItem(keys, band, key) < 0) Py_CLEAR(keys);
     }
     return keys;
+}
+
+/* What the features of a text come to, one term after the other. */
+typedef struct {
+    uint64_t lowest[MIXES];
+    uint32_t before;
+    int is_first;
+} Mixed;
+
+static void mix(Mixed *mixed, const char *term, Py_ssize_t length, const Py_buffer *factors, const Py_buffer *offsets)
+{
+    const uint32_t alone = crc32(0, term, length);
+    lower(mixed->lowest, alone, factors->buf, offsets->buf);
+    if (!mixed->is_first)
+        lower(mixed->lowest, crc32(crc32(mixed->before, " ", 1), term, length), factors->buf, offsets->buf);
+    mixed->before = alone;
+    mixed->is_first = 0;
+}
+
+static Mixed nothing_mixed(void)
+{
+    Mixed mixed = {.before = 0, .is_first = 1};
+    memset(mixed.lowest, 255, sizeof mixed.lowest);
+    return mixed;
+}
+
+/* 0 if there are as many factors and offsets as there must be; -1 with an error set. */
+static int check_mixes(const Py_buffer *factors, const Py_buffer *offsets, Py_ssize_t bands)
+{
+    const Py_ssize_t wanted = MIXES * sizeof(uint64_t);
+    if (factors->len == wanted && offsets->len == wanted && bands >= 1 && MIXES % bands == 0) return 0;
+    PyErr_SetString(PyExc_ValueError, "32 factors and offsets, as many for every band");
+    return -1;
 }
 
 /* near_keys(terms, factors, offsets, bands): of a list of terms in any script. */
@@ -387,25 +716,211 @@ static PyObject *near_keys(PyObject *self, PyObject *args)
     Py_buffer factors, offsets;
     Py_ssize_t bands;
     if (!PyArg_ParseTuple(args, "O!y*y*n", &PyList_Type, &given, &factors, &offsets, &bands)) return NULL;
-    uint64_t lowest[MIXES];
-    memset(lowest, 255, sizeof lowest);
-    const Py_ssize_t wanted = sizeof lowest;
-    int failed = factors.len != wanted || offsets.len != wanted || bands < 1 || MIXES % bands;
-    if (failed) PyErr_SetString(PyExc_ValueError, "32 factors and offsets, as many for every band");
-    uint32_t before = 0;
+    Mixed mixed = nothing_mixed();
+    int failed = check_mixes(&factors, &offsets, bands);
     for (Py_ssize_t at = 0; !failed && at < PyList_Size(given); at++) {
         Py_ssize_t length;
         const char *term = PyUnicode_AsUTF8AndSize(PyList_GetItem(given, at), &length);
         failed = !term;
-        if (failed) break;
-        const uint32_t alone = crc32(0, term, length);
-        lower(lowest, alone, factors.buf, offsets.buf);
-        if (at) lower(lowest, crc32(crc32(before, " ", 1), term, length), factors.buf, offsets.buf);
-        before = alone;
+        if (!failed) mix(&mixed, term, length, &factors, &offsets);
     }
     PyBuffer_Release(&factors);
     PyBuffer_Release(&offsets);
-    return failed ? NULL : keys_of(lowest, bands, MIXES / bands);
+    return failed ? NULL : keys_of(mixed.lowest, bands);
+}
+
+/* --- terms and near-duplicate keys of many texts ------------------------------------------------------- */
+
+/* Terms one after the other with spaces between; stems are looked up in a table. */
+typedef struct {
+    Sink sink;
+    Table *stems;
+    Bytes terms;
+    size_t begun;
+    Py_ssize_t longest;
+    size_t known; /* so many words of the table have their stems; further ones were met just now */
+    int has_unknown;
+} Joined;
+
+static int begin_term(Joined *to) { return to->terms.used > to->begun ? append(&to->terms, " ", 1) : 0; }
+
+static int join_word(Sink *sink, const char *word, Py_ssize_t length)
+{
+    Joined *to = (Joined *)sink;
+    char lower[64];
+    if (length > to->longest) length = to->longest;
+    for (Py_ssize_t at = 0; at < length; at++) lower[at] = lowered[(unsigned char)word[at]];
+    const Py_ssize_t number = placed(to->stems, lower, length);
+    if (number < 0) return -1;
+    if ((size_t)number >= to->known) {
+        to->has_unknown = 1;
+        return 0;
+    }
+    const Entry *its = entry(to->stems, number);
+    return begin_term(to) || append(&to->terms, to->stems->letters.at + its->term, its->term_length) ? -1 : 0;
+}
+
+static int join_as_is(Sink *sink, const char *term, Py_ssize_t length)
+{
+    Joined *to = (Joined *)sink;
+    if (begin_term(to) || append(&to->terms, term, length)) return -1;
+    for (char *at = to->terms.at + to->terms.used - length; at < to->terms.at + to->terms.used; at++)
+        *at = lowered[(unsigned char)*at];
+    return 0;
+}
+
+/* What was read of a text: where its terms stand; keys, if it has enough terms for them. */
+typedef struct {
+    size_t begin, end;
+    int is_read, has_keys;
+    Mixed mixed;
+} Read;
+
+/* Whether there are so many different terms among those with spaces between. */
+static int has_different(const char *terms, size_t length, Py_ssize_t wanted)
+{
+    const char *met[16], *end = terms + length;
+    size_t lengths[16];
+    Py_ssize_t count = 0;
+    for (const char *at = terms, *next; at < end && count < wanted; at = next + 1) {
+        next = memchr(at, ' ', end - at);
+        if (!next) next = end;
+        Py_ssize_t each = 0;
+        while (each < count && (lengths[each] != (size_t)(next - at) || memcmp(met[each], at, next - at))) each++;
+        if (each < count) continue;
+        met[count] = at;
+        lengths[count++] = next - at;
+    }
+    return count >= wanted;
+}
+
+static void mix_terms(Read *read, const char *terms, const Py_buffer *factors, const Py_buffer *offsets)
+{
+    const char *end = terms + read->end;
+    read->mixed = nothing_mixed();
+    for (const char *at = terms + read->begin, *next; at < end; at = next + 1) {
+        next = memchr(at, ' ', end - at);
+        if (!next) next = end;
+        mix(&read->mixed, at, next - at, factors, offsets);
+    }
+}
+
+static int read_text(Joined *to, const Text *text, Read *read)
+{
+    to->begun = to->terms.used;
+    to->has_unknown = 0;
+    for (Py_ssize_t end, at = 0;; at = end) {
+        while (at < text->length && !is(text->bytes[at], WORD)) at++;
+        if (at == text->length) break;
+        end = end_of_chunk(text->bytes, at, text->length);
+        if (add_chunk(&to->sink, text->bytes + at, end - at, to->longest)) return -1;
+    }
+    if (to->has_unknown) to->terms.used = to->begun;
+    read->is_read = !to->has_unknown;
+    read->begin = to->begun;
+    read->end = to->terms.used;
+    return 0;
+}
+
+/* Gives every word that was met for the first time its stem. */
+static int learn_stems(Joined *to, PyObject *stem)
+{
+    for (; to->known < to->stems->count; to->known++) {
+        const Entry *its = entry(to->stems, to->known);
+        PyObject *word = PyUnicode_FromStringAndSize(to->stems->letters.at + its->word, its->length);
+        PyObject *term = word ? PyObject_CallFunctionObjArgs(stem, word, NULL) : NULL;
+        Py_XDECREF(word);
+        Py_ssize_t length;
+        const char *bytes = term ? PyUnicode_AsUTF8AndSize(term, &length) : NULL;
+        const size_t place = to->stems->letters.used;
+        int failed = !bytes;
+        if (!failed && append(&to->stems->letters, bytes, length)) failed = PyErr_NoMemory() == NULL;
+        Py_XDECREF(term);
+        if (failed) return -1;
+        Entry *changed = entry(to->stems, to->known);
+        changed->term = place;
+        changed->term_length = length;
+    }
+    return 0;
+}
+
+/* Reads all texts; those with unknown words a second time, once these are known. -1 with an error set. */
+static int read_all(
+    Joined *to, const Texts *texts, Read *read, PyObject *stem, const Py_buffer *factors, const Py_buffer *offsets,
+    Py_ssize_t fewest)
+{
+    int failed = 0;
+    for (int again = 0; !failed && again < 2; again++) {
+        PyThreadState *left = let_others_go_on(texts);
+        for (Py_ssize_t at = 0; !failed && at < texts->count; at++) {
+            if (read[at].is_read) continue;
+            failed = read_text(to, texts->each + at, read + at);
+            if (failed || !read[at].is_read) continue;
+            read[at].has_keys = has_different(to->terms.at + read[at].begin, read[at].end - read[at].begin, fewest);
+            if (read[at].has_keys) mix_terms(read + at, to->terms.at, factors, offsets);
+        }
+        go_on(left);
+        if (failed) PyErr_NoMemory();
+        if (!failed) failed = learn_stems(to, stem);
+    }
+    return failed;
+}
+
+/* The terms of every text, and the keys; two lists, since so many pairs would keep the garbage collector busy. */
+static PyObject *terms_and_keys(const Joined *to, const Read *read, Py_ssize_t count, Py_ssize_t bands)
+{
+    PyObject *terms = PyList_New(count), *keys = PyList_New(count), *both = NULL;
+    int failed = !terms || !keys;
+    for (Py_ssize_t at = 0; !failed && at < count; at++, read++) {
+        PyObject *its = PyUnicode_DecodeUTF8(to->terms.at + read->begin, read->end - read->begin, NULL);
+        PyObject *made = its ? (read->has_keys ? keys_of(read->mixed.lowest, bands) : PyTuple_New(0)) : NULL;
+        failed = !made;
+        if (failed) Py_XDECREF(its);
+        else failed = PyList_SetItem(terms, at, its) < 0 || PyList_SetItem(keys, at, made) < 0;
+    }
+    if (!failed) both = PyTuple_Pack(2, terms, keys);
+    Py_XDECREF(terms);
+    Py_XDECREF(keys);
+    return both;
+}
+
+/* read(texts, stems, stem, longest, most, factors, offsets, bands, fewest): of every text its terms, with spaces
+   between, and its near-duplicate keys: none if it has fewer different terms. `stems` is a table that is used by nobody
+   else meanwhile, and learns from `stem`; it begins anew once it has so many words. */
+static PyObject *read_texts(PyObject *self, PyObject *args)
+{
+    PyObject *given, *capsule, *stem, *found = NULL;
+    Py_buffer factors, offsets;
+    Py_ssize_t longest, most, bands, fewest;
+    if (!PyArg_ParseTuple(
+            args, "OOOnny*y*nn", &given, &capsule, &stem, &longest, &most, &factors, &offsets, &bands, &fewest))
+        return NULL;
+    Texts texts = {0};
+    Read *each = NULL;
+    Joined to = {{join_word, join_as_is}, PyCapsule_GetPointer(capsule, table_name)};
+    to.longest = longest;
+    int failed = !to.stems || check_mixes(&factors, &offsets, bands);
+    if (!failed && (to.stems->is_busy || longest > 64 || fewest > 16)) {
+        PyErr_SetString(PyExc_ValueError, "a table that nobody uses, terms of 64 letters, 16 different ones at most");
+        failed = 1;
+    }
+    if (!failed) {
+        to.stems->is_busy = 1;
+        if (to.stems->count >= (size_t)most) empty(to.stems);
+        to.known = to.stems->count;
+        failed = hold(given, &texts);
+        if (!failed && !(each = calloc(texts.count + 1, sizeof *each))) failed = PyErr_NoMemory() == NULL;
+        failed = failed || read_all(&to, &texts, each, stem, &factors, &offsets, fewest);
+        if (failed) empty(to.stems); /* some of its words may have no stem */
+        to.stems->is_busy = 0;
+        found = failed ? NULL : terms_and_keys(&to, each, texts.count, bands);
+    }
+    free(each);
+    free(to.terms.at);
+    let_go(&texts);
+    PyBuffer_Release(&factors);
+    PyBuffer_Release(&offsets);
+    return found;
 }
 
 static void fill_tables(void)
@@ -427,11 +942,12 @@ static void fill_tables(void)
 }
 
 static PyMethodDef methods[] = {
+    {"table", table, METH_VARARGS, NULL},
     {"terms", terms, METH_VARARGS, NULL},
-    {"words", words, METH_VARARGS, NULL},
-    {"pieces", pieces, METH_VARARGS, NULL},
+    {"elections", elections, METH_VARARGS, NULL},
     {"led", led, METH_VARARGS, NULL},
     {"near_keys", near_keys, METH_VARARGS, NULL},
+    {"read", read_texts, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,15 +1,28 @@
 """The inner loops over texts in C; but for `near_keys`, they are for texts in ASCII."""
 
 from array import array
+from collections.abc import Callable
 
-from recollect.cues import Alternative, Lead
-
+def table(words: tuple[str, ...], /) -> object: ...
 def terms(
     text: str, known: dict[str, tuple[str, ...]], words: dict[str, str], longest: int, most: int, /
 ) -> list[str]: ...
-def words(text: str, known: dict[str, tuple[str, ...]], /) -> list[str]: ...
-def pieces(text: str, asked: frozenset[str], digit: str, /) -> set[str]: ...
-def led(text: str, has: set[str], leads: dict[str, tuple[Lead, ...]], /) -> list[Alternative]: ...
+def elections(samples: list[str], words: object, voters: bytes, /) -> list[int]: ...
+def led(
+    texts: list[str], pieces: object, digit: str, code: bytes, letters: bytes, most: int, /
+) -> tuple[list[int], list[int]]: ...
 def near_keys(
     terms: list[str], factors: array[int], offsets: array[int], bands: int, /
 ) -> tuple[int, ...]: ...
+def read(
+    texts: list[str],
+    stems: object,
+    stem: Callable[[str], str],
+    longest: int,
+    most: int,
+    factors: array[int],
+    offsets: array[int],
+    bands: int,
+    fewest: int,
+    /,
+) -> tuple[list[str], list[tuple[int, ...]]]: ...

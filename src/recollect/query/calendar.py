@@ -108,6 +108,8 @@ def with_fixed_offset(moment: datetime) -> datetime:
     >>> with_fixed_offset(datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))).isoformat()
     '0001-01-01T00:00:00+00:00'
     """
+    if moment.tzinfo is UTC and not moment.fold:
+        return moment
     fixed = moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()), fold=0)
     return min(max(fixed, _EARLIEST), _LATEST)
 

@@ -44,6 +44,10 @@ _OFFSETS = _numbers(
 )
 
 
+MIXED = (_FACTORS, _OFFSETS, BANDS, FEWEST_TERMS)
+"""What keys are made with, for C."""
+
+
 def near_keys(terms: Sequence[str]) -> tuple[int, ...]:
     """The keys of a text; none when it has too few terms to say whether another is nearly the same.
 

@@ -16,6 +16,7 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from recollect.query import compiled
+from recollect.query.duplicates import MIXED, near_keys
 from recollect.query.languages import detect, stem, stop_words
 
 LONGEST_TERM = 64
@@ -158,6 +159,49 @@ def terms_of(text: str, language: str = "en") -> list[str]:
     if compiled.COMPILED and text.isascii():
         return compiled._text.terms(text, known, known.words, LONGEST_TERM, _REMEMBERED_CHUNKS)
     return list(chain.from_iterable(map(known.__getitem__, _CHUNK.findall(text))))
+
+
+def terms_and_keys(texts: Sequence[str], language: str = "en") -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The terms of each text, with spaces between, and its near-duplicate keys; many sooner than one by one.
+
+    >>> [terms for terms, _ in terms_and_keys(["The API listens", "on port 8080"])]
+    ['the api listen', 'on port 8080']
+    """
+    plain = [text for text in texts if text.isascii()] if compiled.COMPILED else []
+    found = _stems(language).read(plain)
+    for text in texts:
+        yield next(found) if plain and text.isascii() else _joined(terms_of(text, language))
+
+
+def _joined(terms: list[str]) -> tuple[str, tuple[int, ...]]:
+    return " ".join(terms), near_keys(terms)
+
+
+class _Stems:
+    """Tables of the terms of words in a language: one, and more while several threads read at once."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._tables: list[object] = []
+
+    def read(self, texts: list[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The terms and the near-duplicate keys of texts in ASCII."""
+        if not texts:
+            return iter(())
+        try:
+            table = self._tables.pop()
+        except IndexError:
+            table = compiled._text.table(())
+        most = _REMEMBERED_CHUNKS
+        terms, keys = compiled._text.read(texts, table, self._term, LONGEST_TERM, most, *MIXED)
+        self._tables.append(table)
+        return zip(terms, keys, strict=True)
+
+    def _term(self, word: str) -> str:
+        return _word_term(word, self._language)
+
+
+_stems = lru_cache(maxsize=8)(_Stems)
 
 
 class _KnownTerms(dict[str, tuple[str, ...]]):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from recollect.frozen import maker
-from recollect.query.duplicates import near_keys
-from recollect.query.terms import terms_of
+from recollect.query.terms import terms_and_keys, terms_of
 from recollect.store.base import Analysed, Text
 
 _analysed = maker(Analysed)
@@ -29,11 +29,24 @@ def analyse(text: Text) -> Analysed:
 
     The terms of the content come first, in order, for phrases; then those of who said it and of its labels.
     """
-    terms = terms_of(text.content, text.language)
+    return analyse_read(text, *next(terms_and_keys([text.content], text.language)))
+
+
+def read(contents: Sequence[str], languages: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """What `analyse_read` needs to know of each of many texts; read together, sooner than one by one."""
+    by_language: defaultdict[str, list[str]] = defaultdict(list)
+    for content, language in zip(contents, languages, strict=True):
+        by_language[language].append(content)
+    found = {language: terms_and_keys(each, language) for language, each in by_language.items()}
+    return (next(found[language]) for language in languages)
+
+
+def analyse_read(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
+    """What `analyse` says of a text whose content was read before."""
     labels = [text.speaker, text.title, *text.headings, *text.tags, *text.files]
     around = [term for label in labels if label for term in terms_of(label, text.language)]
-    keys = near_keys(terms) if text.kind == "memory" and text.speaker is None else ()
-    return _analysed(" ".join(terms + around), text_hash(text.content), keys)
+    keys = keys if text.kind == "memory" and text.speaker is None else ()
+    return _analysed(" ".join([terms, *around] if terms else around), text_hash(text.content), keys)
 
 
 def text_hash(content: str) -> bytes:

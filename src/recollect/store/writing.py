@@ -62,6 +62,7 @@ class Writer(Transaction):
         """Write records, or reinforce the memory that says the same."""
         number = self.generation(generation) if generation else None
         self._make_sessions(records)
+        self._find_ends(records)
         self.learn_languages(records)
         self.refuse_taken(record.id for record in records)
         same = self._same_texts(records) if on_duplicate == "reinforce" else None
@@ -141,10 +142,18 @@ class Writer(Transaction):
         if wanted is not None:
             self._positions.pop(session, None)  # to be asked for again, when it matters
             return wanted
+        self._positions[session] = self._last_position(session) + 1
+        return self._positions[session]
+
+    def _last_position(self, session: int) -> int:
         if session not in self._positions:
             self._positions[session] = self.value("last_position", session=session)
-        self._positions[session] += 1
         return self._positions[session]
+
+    def _find_ends(self, records: Sequence[Record]) -> None:
+        """Where their sessions end, asked before rows wait: these would be written in many small parts."""
+        for id in {record.session for record in records if record.session and record.position is None}:
+            self._last_position(self.session(id))
 
     def _same_texts(self, records: Sequence[Record]) -> dict[bytes, Known]:
         """The live memories that say the same as one of these, by the hash of the text."""
@@ -202,13 +211,14 @@ class Writer(Transaction):
         for known in found:
             self.draw(key, known.key, "near_duplicate", "recollect", self._now)
         if record.deleted_at is None:
-            alone = (_known(key, record),)
-            for near in record.near_keys:
-                others = similar.get(near)
-                similar[near] = (*alone, *others[: MOST_SIMILAR - 1]) if others else alone
+            known = _known(key, record)
+            others = {near: similar[near] for near in record.near_keys if near in similar} if sharing else {}
+            similar.update(dict.fromkeys(record.near_keys, (known,)))
+            for near, before in others.items():
+                similar[near] = (known, *before[: MOST_SIMILAR - 1])
         return tuple(known.id for known in found)
 
-    def set_near_keys(self, key: int, near_keys: Iterable[int]) -> None:
+    def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
         """What near-duplicates of this memory will be found by."""
         rows = [(self.namespace, near, key) for near in dict.fromkeys(near_keys)]
         self.soon_each("add_near_key", ("namespace", "key", "memory"), rows)

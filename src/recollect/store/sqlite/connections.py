@@ -31,6 +31,9 @@ PATIENCE = 60.0
 MAPPED, MAPPED_WHOLE = 256 * 1024 * 1024, 512 * 1024 * 1024
 """Readers read so many bytes of a file without copying them, and all of one that is not much larger. All of a
 big one would only look like a big process, and so would what the writer reads, who is no slower without."""
+LOG_PAGES, LOG_PAGES_OF_BULK, BULK = 1_000, 8_000, 10_000
+"""The log is folded into the file once it has so many pages; later while transactions change so many rows,
+since these write to the same pages again and again. What is committed is on disk either way."""
 LONGEST_READ = 2.0
 """How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"
@@ -112,9 +115,12 @@ class Connections:
             self._check_open()
             self._writer = writer = self._writer or self._open()
             try:
+                before = writer.total_changes()
                 writer.execute("BEGIN IMMEDIATE")  # an interrupt may come once it has begun
                 yield writer
                 self._check_in_place()  # else it would be acknowledged, and gone
+                is_bulk = writer.total_changes() - before >= BULK
+                writer.wal_autocheckpoint(LOG_PAGES_OF_BULK if is_bulk else LOG_PAGES)
                 writer.execute("COMMIT")
             except BaseException:
                 if writer.in_transaction:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -49,18 +48,23 @@ class SqliteStatements(Statements):
         return self.connection.changes()
 
     def many(self, query: str, /, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+        self.many_columns(query, names, list(zip(*values, strict=True)))
+
+    def many_columns(self, query: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+        """The same, given all values of each name."""
         sql = statement(PACKAGE, query)
-        rows = list(values)
+        count = len(columns[0]) if columns else 0
+        bound, width = _bound_in_order(_in_order(sql, tuple(names))(columns) if columns else (), count)
         done = 0
         for most in _ROWS_AT_ONCE:
             together = _together(sql, most)
-            while len(rows) - done >= together.rows:
-                some = rows[done : done + together.rows]
-                bound = _bound_rows(sql, names, some)
-                self.connection.execute(together.sql, list(chain.from_iterable(bound)))
-                done += len(some)
-        if done < len(rows):
-            self.connection.executemany(sql, _bound_rows(sql, names, rows[done:]))
+            while count - done >= together.rows:
+                end = done + together.rows
+                self.connection.execute(together.sql, bound[done * width : end * width])
+                done = end
+        if done < count:
+            rest = range(done * width, count * width, width)
+            self.connection.executemany(sql, [bound[at : at + width] for at in rest])
 
     def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         cursor = self._execute(query, parameters)
@@ -87,25 +91,33 @@ def _together(sql: str, most: int) -> _Together:
     return _Together(rows, sql[: given.start(1)] + (row * rows)[:-1] + sql[given.end(1) :])
 
 
-def _bound_rows(sql: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterable[Row]:
-    """Rows of values of these names as a statement takes them: by their place, as SQLite knows them."""
-    columns = _in_order(sql, tuple(names))(list(zip(*rows, strict=True)))
-    return zip(*map(_plain_column, columns), strict=True)
+def _bound_in_order(columns: Iterable[Sequence[Any]], count: int) -> tuple[list[Any], int]:
+    """The values of rows one after the other as SQLite knows them, from their columns; how many a row has."""
+    ordered = list(columns)
+    bound: list[Any] = [None] * (count * len(ordered))
+    for place, column in enumerate(ordered):
+        bound[place :: len(ordered)] = _plain_column(column)
+    return bound, len(ordered)
 
 
 @lru_cache(maxsize=200)
-def _in_order(sql: str, names: tuple[str, ...]) -> Callable[[Sequence[Row]], Iterable[Row]]:
+def _in_order(
+    sql: str, names: tuple[str, ...]
+) -> Callable[[Sequence[Sequence[Any]]], Iterable[Sequence[Any]]]:
     """What takes a statement's parameters out of values of these names: they are bound by their place."""
     places = [names.index(name) for name in dict.fromkeys(_PARAMETER.findall(sql))]
     return itemgetter(*places) if len(places) > 1 else lambda row: [row[place] for place in places]
 
 
-def _plain_column(values: Row) -> Iterable[Any]:
-    return values if _PLAIN.issuperset(map(type, values)) else map(_plain, values)
+def _plain_column(values: Sequence[Any]) -> Iterable[Any]:
+    kinds = set(map(type, values))
+    if kinds == {tuple} and not any(values):
+        return ["[]"] * len(values)
+    return values if kinds <= _PLAIN else map(_plain, values)
 
 
-_micros = lru_cache(maxsize=1_000)(to_micros)
-"""Many rows of one transaction have the same moments."""
+_micros = lru_cache(maxsize=10_000)(to_micros)
+"""Many rows of one transaction have the same moments, and each row has its own several times."""
 
 
 def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,10 @@ def _size(path: Path) -> int:
         return 0
 
 
+def _picked(values: Sequence[int], places: Sequence[int]) -> list[int]:
+    return list(map(values.__getitem__, places))
+
+
 class SqliteWriter(Writer):
     """What only SQLite's readers need: they hold vectors in memory and must learn that some are gone."""
 
@@ -63,12 +67,29 @@ class SqliteWriter(Writer):
         """The memories in a scope; deleted and expired ones too."""
         return super().keys_in_scope({**parameters, "namespaces": [self.namespace]})
 
+    def __init__(self, statements: SqliteStatements, namespace: str, now: datetime) -> None:
+        self._columns = statements
+        self._near_keys: list[int] = []
+        self._near_memories: list[int] = []
+        super().__init__(statements, namespace, now)
+
+    def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
+        """They wait as they are: there are eight of each memory."""
+        self._near_keys += near_keys
+        self._near_memories += [key] * len(near_keys)
+
     def _flush(self) -> None:
-        """Near-duplicate keys lie at random places: in their order, each page of them is met but once."""
-        for (query, _), waiting in self._waiting.items():
-            if query == "add_near_key":
-                waiting.sort()
         super()._flush()
+        if self._near_keys:
+            self._flush_near_keys()
+
+    def _flush_near_keys(self) -> None:
+        """Near-duplicate keys lie at random places: in their order, each page of them is met but once."""
+        keys, memories = self._near_keys, self._near_memories
+        self._near_keys, self._near_memories = [], []
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        columns = ([self.namespace] * len(keys), _picked(keys, order), _picked(memories, order))
+        self._columns.many_columns("add_near_key", ("namespace", "key", "memory"), columns)
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         count = super()._remove_vectors(keys)

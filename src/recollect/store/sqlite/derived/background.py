@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a process that only writes a little needs no numpy
 
 NEWER = 100
 """So many rows that no segment has are worth a new one."""
-MANY, QUIET, MOST_WAITING = 200, 0.2, 20_000
+MANY, QUIET, MOST_WAITING = 200, 1.0, 20_000
 """While somebody writes so many rows at once, segments wait: until it has been quiet for so many seconds, or
 so many rows are in none. Both would have to share one interpreter, and a few large segments cost less."""
 _LOOK = 0.02

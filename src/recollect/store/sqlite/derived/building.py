@@ -25,8 +25,9 @@ from recollect.store.statements import Row
 AT_ONCE = 2_000
 """Rows that are read in one step."""
 _PART = 50_000
-_RATIO = 4
-"""A segment is merged with what is newer, unless it is so many times as large."""
+_RATIO, _RATIO_OF_MANY, _MANY = 4, 1, 10_000
+"""A segment is merged with what is newer, unless it is so many times as large; less often while so many rows
+come at once: each would be merged again and again."""
 _SMALL = 4_000
 """One that is not even so large always is."""
 
@@ -117,13 +118,14 @@ class Building:
         if waiting:
             self._strike_out()  # of what stays, before the changes are settled
         rows, upto = self._new_rows(opened.words_upto, newest)
-        new = [WordSegment(words.build(rows))]
+        built = words.build(rows)
+        new = [WordSegment(built)]
         changed = self._read("changes_to_index", change=change, upto=opened.words_upto)
         if changed:
             rows = [words.Row(*row) for row in changed if row[2] is not None]
             new.append(WordSegment(words.build(rows, touched=[row[0] for row in changed])))
         old = _taken(opened, "words", opened.words, sum(map(len, new)))
-        arrays = words.merge([*old.segments, *new])
+        arrays = built if len(old.segments + new) == 1 else words.merge([*old.segments, *new])
         if not old.stays:
             arrays["touched"] = np.empty(0, np.int64)
         name = _new_name("words")
@@ -244,7 +246,8 @@ def _taken(
     listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
     first = len(listed)
     total = new
-    while first and listed[first - 1].size <= max(_RATIO * total, _SMALL):
+    ratio = _RATIO if new < _MANY else _RATIO_OF_MANY
+    while first and listed[first - 1].size <= max(ratio * total, _SMALL):
         first -= 1
         total += listed[first].size
     return _Old(listed[:first], listed[first:], list(segments[first:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import chain, count, pairwise
+from itertools import chain, compress, count, pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -240,18 +240,12 @@ def _common_terms(
         (to[segment.docs] >= 0) & (segment.codes > 0) for segment, to in zip(segments, moved, strict=True)
     ]
     having = [_counted(segment, some) for segment, some in zip(segments, kept, strict=True)]
-    terms = sorted(
-        {
-            term
-            for names, counts in zip(named, having, strict=True)
-            for term, n in zip(names, counts, strict=True)
-            if n
-        }
-    )
-    place = {term: at for at, term in enumerate(terms)}
+    had = (compress(names, counts.tolist()) for names, counts in zip(named, having, strict=True))
+    terms = list(dict.fromkeys(sorted(chain.from_iterable(had))))  # each is in order: they are only merged
+    place = dict(zip(terms, count()))
     parts = []
     for segment, to, some, names, counts in zip(segments, moved, kept, named, having, strict=True):
-        at = np.fromiter((place.get(name, -1) for name in names), np.int64, len(names))
+        at = np.fromiter(map(place.get, names, repeat(-1)), np.int64, len(names))
         parts.append(_Part(segment, to, some, np.maximum.accumulate(at), counts))
     return terms, parts
 
