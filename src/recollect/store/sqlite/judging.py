@@ -35,15 +35,17 @@ class Jury:
         self._statements = statements
         self._scope = scope_parameters(scope, namespaces)
         self._fingerprint = fingerprint
-        self._known: dict[int, Row | None] = {}
+        self._heard: set[int] = set()
+        self._known: dict[int, Row] = {}
 
     def hear(self, *lists: Iterable[int]) -> None:
-        """Read in one statement what is not known yet of these memories."""
-        unknown = [number for number in dict.fromkeys(chain(*lists)) if number not in self._known]
+        """Read in one statement what is not known yet of these memories, in the order in which they lie."""
+        unknown = set(chain(*lists)) - self._heard
         if not unknown:
             return
-        found = self._statements.rows("judged", **self._scope, numbers=unknown, fingerprint=self._fingerprint)
-        self._known.update(dict.fromkeys(unknown))
+        self._heard |= unknown
+        numbers = sorted(unknown)
+        found = self._statements.rows("judged", **self._scope, numbers=numbers, fingerprint=self._fingerprint)
         self._known.update([(row[0], row) for row in found])
 
     def of_memories(self, numbers: Sequence[int], scores: Sequence[float], limit: int) -> list[Candidate]:
@@ -54,7 +56,7 @@ class Jury:
             if len(found) < limit:
                 self.hear(numbers[some])
                 for number, score in zip(numbers[some], scores[some], strict=True):
-                    if row := self._known[number]:
+                    if row := self._known.get(number):
                         found.append(rows.candidate(row, score))
         return found[:limit]
 
@@ -66,7 +68,7 @@ class Jury:
         found = [
             rows.candidate(row, score)
             for vector, memory, score in zip(vectors, memories, scores, strict=True)
-            if (row := self._known[memory]) and (self._fingerprint is None or row[-1] == vector)
+            if (row := self._known.get(memory)) and (self._fingerprint is None or row[-1] == vector)
         ]
         return found[:limit]
 

@@ -28,7 +28,7 @@
 #endif
 
 #define AHEAD 6
-#define BLOCK 1024
+#define BLOCK 256
 #define TOGETHER 32
 #define STEPS 127
 #define LANES 16
