@@ -166,9 +166,12 @@ def test_of_those_that_are_looked_at_closely_the_best_are_given(seed: int, most:
     matrix = chance.standard_normal((3_000, 32)).astype(np.float32)
     coded = codes.code(matrix, matrix.mean(axis=0))
     left = chance.standard_normal(32).astype(np.float32)
-    among = np.flatnonzero(chance.random(3_000) < 0.2) if few else None
-    found, products = kernel.nearest(coded, left, left, (0, 3_000), Looked(200, most), among)
-    closely, _ = kernel.nearest(coded, left, left, (0, 3_000), Looked(200, 200), among)
+    start = int(chance.integers(0, 100))
+    permitted = chance.random(3_000 - start) < 0.2 if few else None
+    found, products = kernel.nearest(coded, left, left, (start, 3_000), Looked(200, most), permitted)
+    closely, _ = kernel.nearest(coded, left, left, (start, 3_000), Looked(200, 200), permitted)
+    if permitted is not None:
+        assert permitted[closely - start].all()
     expected = np.sort(kernel.products(coded.bytes, coded.scale, closely, left))[-most:]
     assert len(found) == most
     assert np.sort(products) == pytest.approx(expected, rel=1e-5, abs=1e-5)

@@ -148,13 +148,15 @@ class Fresh(NamedTuple):
     """Number, namespace, length in terms, and how often each wanted term stands there."""
 
     @classmethod
-    def of(cls, rows: Iterable[Row], wanted: Sequence[Wanted]) -> Fresh:
+    def of(cls, rows: Sequence[Row], wanted: Sequence[Wanted]) -> Fresh:
         """Those of the rows that have any of the terms."""
+        texts = [f" {text} " for *_, text in rows]
+        together = "".join(texts)
         sought = [f" {each.term}" if each.prefix else f" {each.term} " for each in wanted]
+        sought = [place for place in sought if place in together]
         counted = []
-        for number, namespace, text in rows:
-            padded = f" {text} "
-            if any([place in padded for place in sought]):  # noqa: C419  (a generator takes twice as long)
+        for (number, namespace, _), text in zip(rows, texts, strict=True):
+            if any([place in text for place in sought]):  # noqa: C419  (a generator takes twice as long)
                 terms = text.split()
                 times = [_times(terms, each) for each in wanted]
                 counted.append((number, namespace, len(terms) + 1, times))

@@ -41,7 +41,8 @@ typedef struct {
     const uint8_t *signs;
     uint8_t *tables;
     const float *trust, *offset;
-    Py_ssize_t bytes, count;
+    const uint8_t *allowed; /* from `start` on; NULL if all are */
+    Py_ssize_t start, bytes;
     float step, least;
 } Question;
 
@@ -194,6 +195,7 @@ static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t
     if (!estimate(question, sums + (start - first), start, size, best->least, found)) return;
     for (int at = 0; at < size; at++) {
         if (!(found[at] > best->least)) continue;
+        if (question->allowed && !question->allowed[start + at - question->start]) continue;
         best->scores[best->held] = found[at];
         best->places[best->held++] = start + at;
         if (best->held == best->room) keep_best(best);
@@ -322,20 +324,20 @@ static int has_rows(const Rows *rows, const Py_buffer *bytes)
 
 static PyObject *nearest(PyObject *self, PyObject *given)
 {
-    Py_buffer signs, left, trust, offset, bytes, scale, vector;
+    Py_buffer signs, left, trust, offset, bytes, scale, vector, permitted;
     Py_ssize_t start, end, closely, most;
-    if (!PyArg_ParseTuple(given, "y*y*y*y*y*y*y*nnnn", &signs, &left, &trust, &offset, &bytes, &scale, &vector, &start,
-                          &end, &closely, &most))
+    if (!PyArg_ParseTuple(given, "y*y*y*y*y*y*y*y*nnnn", &signs, &left, &trust, &offset, &bytes, &scale, &vector,
+                          &permitted, &start, &end, &closely, &most))
         return NULL;
     PyObject *result = NULL;
     const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
     const Py_ssize_t eights = (size + 7) / 8, groups = (count + TOGETHER - 1) / TOGETHER;
-    Question question = {signs.buf, NULL, trust.buf, offset.buf, eights, count, 0, 0};
+    Question question = {signs.buf, NULL, trust.buf, offset.buf, permitted.len ? permitted.buf : NULL, start, eights, 0, 0};
     const Rows rows = {bytes.buf, scale.buf, vector.buf, count, size};
     Best best = {0};
     if (start < 0 || end > count || start > end || closely < 1 || most < 1 || most > closely || vector.len != left.len
         || offset.len != trust.len || scale.len != trust.len || signs.len != groups * eights * TOGETHER
-        || !has_rows(&rows, &bytes)) {
+        || (permitted.len && permitted.len != end - start) || !has_rows(&rows, &bytes)) {
         PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
         goto done;
     }
@@ -363,6 +365,7 @@ done:
     PyBuffer_Release(&bytes);
     PyBuffer_Release(&scale);
     PyBuffer_Release(&vector);
+    PyBuffer_Release(&permitted);
     return result;
 }
 

@@ -14,6 +14,7 @@ def nearest(
     bytes: Array,
     scale: Array,
     vector: Array,
+    permitted: Array,
     start: int,
     end: int,
     closely: int,

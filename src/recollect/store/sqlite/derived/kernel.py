@@ -47,21 +47,24 @@ def nearest(
     vector: Floats,
     span: tuple[int, int],
     looked: Looked,
-    among: Places | None = None,
+    permitted: NDArray[np.bool_] | None = None,
 ) -> tuple[Places, Floats]:
-    """Where the nearest of a span are, or of those `among` it, and their products with a vector; in no order.
+    """Where the nearest `permitted` ones of a span are, and their products with a vector; in no order.
 
     `left` is what is left of the vector beyond the centre.
     """
     start, end = span
-    if COMPILED and among is None:
+    if COMPILED:
         exact = coded.bytes, coded.scale, np.ascontiguousarray(vector, np.float32)
+        flags = _ALL if permitted is None else permitted
         places, scores = _nearest.nearest(
-            coded.signs, left, coded.trust, coded.offset, *exact, start, end, *looked
+            coded.signs, left, coded.trust, coded.offset, *exact, flags, start, end, *looked
         )
         return np.frombuffer(places, np.int64), np.frombuffer(scores, np.float32)
     asked = Asked(left)
-    if among is None:
+    if permitted is not None:
+        among = np.flatnonzero(permitted) + start
+    else:
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
     among = among[_better(asked.estimates(coded, among), looked.closely)]

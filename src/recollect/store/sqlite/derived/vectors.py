@@ -18,6 +18,8 @@ _AT_ONCE = 8_192
 _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
+_FEW = 32
+"""Where one of so many may answer, looking at each of them closely is quicker than estimating all."""
 
 Numbers = NDArray[np.int64]
 
@@ -61,14 +63,19 @@ class VectorSegment:
         (ascending) are given, only theirs.
         """
         start, end = self.span(namespace)
-        closely = max(LOOKED_AT, 2 * most, (end - start) // _SHARE)
-        among = None if memories is None else self._positions(start, end, memories)
-        if (end - start if among is None else len(among)) > closely:
-            left = np.asarray(vector - self.centre, np.float32)
-            looked = Looked(closely, most)
-            places, scores = kernel.nearest(self.coded, left, vector, (start, end), looked, among)
-            return self._found(places, scores, vector)
-        return self._looked_at(np.arange(start, end) if among is None else among, vector)
+        looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most)
+        permitted = None
+        if memories is not None:
+            among = self._positions(start, end, memories)
+            if len(among) <= max(looked.closely, (end - start) // _FEW):
+                return self._looked_at(among, vector)
+            permitted = np.zeros(end - start, np.bool_)
+            permitted[among - start] = True
+        elif end - start <= looked.closely:
+            return self._looked_at(np.arange(start, end), vector)
+        left = np.asarray(vector - self.centre, np.float32)
+        places, scores = kernel.nearest(self.coded, left, vector, (start, end), looked, permitted)
+        return self._found(places, scores, vector)
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""
