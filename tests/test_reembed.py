@@ -102,7 +102,8 @@ def test_interrupted_and_resumed_without_repeating(store_url: str, provider: Pro
         assert memories.recall("Note 123 about pier 3813", mode="semantic")[0].why.semantic is not None
     child.send_signal(getattr(signal, how))
     gate.opened.set()
-    finish(child, 130 if how == "SIGINT" else -signal.SIGKILL)
+    told = finish(child, 130 if how == "SIGINT" else -signal.SIGKILL)
+    assert ("running it again goes on from there" in told) == (how == "SIGINT")
     provider.before = lambda request: None
     is_searched_by(store_url, "hash:64")
     before = Counter(provider.texts[:WHOLE_BATCHES])

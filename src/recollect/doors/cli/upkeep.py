@@ -124,8 +124,12 @@ def reembed(door: Door) -> None:
       recollect --embedder static-s reembed
       recollect --embedder ollama:nomic-embed-text reembed
     """
-    with door.open() as memories, door.progress() as progress:
-        waiting = memories.reembed(progress)
+    try:
+        with door.open() as memories, door.progress() as progress:
+            waiting = memories.reembed(progress)
+    except KeyboardInterrupt:
+        door.note("Interrupted: the vectors made so far are kept, and running it again goes on from there.")
+        raise
     told = (
         f"{render.count(waiting, 'memory', 'memories')} still without a vector" if waiting else "all embedded"
     )
