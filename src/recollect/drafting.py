@@ -87,7 +87,8 @@ def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
     """The same records, each with what is read in its text; many are read sooner than one by one."""
     detected = iter(detect_many([record.content for record in records if not record.language]))
     languages = [record.language or next(detected) for record in records]
-    sectors = iter(classify_many([draft.text for draft in drafts if not draft.sector]))
+    unsorted = [record.content for draft, record in zip(drafts, records, strict=True) if not draft.sector]
+    sectors = iter(classify_many(unsorted))
     found = read([record.content for record in records], languages)
     for draft, record, language, (terms, keys) in zip(drafts, records, languages, found, strict=True):
         text = _text(

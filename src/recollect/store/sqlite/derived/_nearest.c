@@ -299,13 +299,14 @@ INLINE float product_loop(const int8_t *row, const float *vector, Py_ssize_t siz
 
 FOR_EACH_PROCESSOR(float, product, (const int8_t *row, const float *vector, Py_ssize_t size), (row, vector, size))
 
-/* How near the vectors at these places are by their bytes, in place of how near they seemed; 0 if one is not there. */
+/* Vectors as bytes, each with its scale, and the one that they are multiplied with. */
 typedef struct {
     const int8_t *bytes;
     const float *scale, *vector;
     Py_ssize_t count, size;
 } Rows;
 
+/* The products of the vectors at these places; 0 if one is not there. */
 static int look_closely(const Rows *rows, const int64_t *places, Py_ssize_t wanted, float *found)
 {
     for (Py_ssize_t at = 0; at < wanted; at++) {
@@ -332,7 +333,8 @@ static PyObject *nearest(PyObject *self, PyObject *given)
     PyObject *result = NULL;
     const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
     const Py_ssize_t eights = (size + 7) / 8, groups = (count + TOGETHER - 1) / TOGETHER;
-    Question question = {signs.buf, NULL, trust.buf, offset.buf, permitted.len ? permitted.buf : NULL, start, eights, 0, 0};
+    const uint8_t *allowed = permitted.len ? permitted.buf : NULL;
+    Question question = {signs.buf, NULL, trust.buf, offset.buf, allowed, start, eights, 0, 0};
     const Rows rows = {bytes.buf, scale.buf, vector.buf, count, size};
     Best best = {0};
     if (start < 0 || end > count || start > end || closely < 1 || most < 1 || most > closely || vector.len != left.len
