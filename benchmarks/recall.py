@@ -20,7 +20,8 @@ from recollect.evaluate.texts import questions
 from recollect.evaluate.timing import Latency
 from recollect.evaluate.vectors import WordVectors
 from recollect.meaning import Meaning, generation_of
-from recollect.ranking.score import Rules, score
+from recollect.ranking.rereading import spare
+from recollect.ranking.score import Rules, contenders
 from recollect.recalling import Options
 from recollect.store.base import Nearness, Words
 from recollect.store.sqlite.store import SqliteStore
@@ -44,18 +45,18 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
         return kept[text]
 
     def rank(text: str) -> object:
-        fused = recalling.fuse_legs(kept[text], understand(text), options, scope.now)
-        kept[text, "ranked"] = score(fused, Rules("mix", scope.now), 10)
-        return kept[text, "ranked"]
+        fused = recalling.fuse_legs(kept[text], understand(text), options)
+        kept[text, "may win"] = contenders(fused, Rules("mix", scope.now, superseded=False), spare(10))
+        return kept[text, "may win"]
 
     return {
         "understand the question": understand,
         "match: words": lambda text: store.search([scope], Words(understand(text).keywords, 100), None),
         "near: vectors": lambda text: store.search([scope], None, Nearness(generation, vector(text), 100)),
         "both legs": ask,
-        "fuse, lend, score": rank,
-        "load ten winners": lambda text: store.load(
-            [item.candidate.key for item, _ in kept[text, "ranked"][:10]], scope.now
+        "fuse, lend, who may win": rank,
+        "load those": lambda text: store.load(
+            [item.candidate.key for item in kept[text, "may win"]], scope.now
         ),
         "the whole recall": lambda text: memories.recall(text, reinforce=False),
         "marking what is used too": memories.recall,

@@ -24,10 +24,10 @@ from recollect.query.speakers import meant
 from recollect.query.terms import parse_query, terms_of
 from recollect.ranking import fuse
 from recollect.ranking.fuse import Legs, rrf
-from recollect.ranking.score import Rules, score
-from recollect.store.base import Candidate
+from recollect.ranking.score import Rules, contenders, score
+from recollect.store.base import Candidate, Key, Standing
 from recollect.times import to_micros
-from recollect.types import FUSIONS, MODES, SECTORS, Fusion, Mode, Sector
+from recollect.types import FUSIONS, MODES, SECTORS, Fusion, Mode, Sector, TimeUsed
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 EVER = datetime(1, 1, 2, tzinfo=UTC)
@@ -312,10 +312,6 @@ def legs(draw: st.DrawFn) -> Legs:
             tokens=draw(st.integers(0, 1000)),
             speaker=draw(st.sampled_from([None, "Ann", "Bob"])),
             created=to_micros(NOW - timedelta(days=draw(st.integers(-400, 40_000)))),
-            salience=draw(st.floats(0, 1)),
-            sector=draw(st.sampled_from(SECTORS)),
-            importance=draw(st.floats(0, 1)),
-            superseded=draw(st.booleans()),
         )
 
     keyword, semantic = candidates(0.0, 30.0), candidates(-1.0, 1.0)
@@ -325,16 +321,22 @@ def legs(draw: st.DrawFn) -> Legs:
 
 
 WEIGHTS = st.floats(0, 1000)
+STANDINGS = st.lists(
+    st.builds(Standing, st.sampled_from(SECTORS), st.floats(0, 1), st.floats(0, 1), st.booleans()),
+    min_size=16,
+    max_size=16,
+)
+"""One for each key that `legs` may have."""
 
 
 def _candidate(key: int, score: float) -> Candidate:
-    return Candidate(key, score, None, None, None, 10, to_micros(NOW), 0.5, "semantic", 0.5, False)
+    return Candidate(key, score, None, None, None, 10, to_micros(NOW))
 
 
-@given(legs(), WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS)
+@given(legs(), STANDINGS, WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS)
 @settings(max_examples=150)
 def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
-    found: Legs, semantic: float, keyword: float, salience: float, recency: float
+    found: Legs, stand: list[Standing], semantic: float, keyword: float, salience: float, recency: float
 ) -> None:
     assume(semantic + keyword > 0)
     two = {"semantic": semantic, "keyword": keyword}
@@ -343,16 +345,36 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
     for rules, fused in (
         (Rules("mix", NOW, meant=frozenset({"Ann"})), fuse.mix(found, two)),
         (Rules("rrf", NOW), fuse.by_rank(found, two)),
-        (Rules("weighted", NOW), fuse.weighted(found, four, NOW)),
+        (Rules("weighted", NOW, weights=four), fuse.weighted(found, four)),
     ):
         assert {item.candidate.key for item in fused} == everyone
-        assert all(0.0 <= final <= 1.0 for _, final in score(fused, rules, max(1, len(fused))))
+        final = score(fused, dict(enumerate(stand)), rules, max(1, len(fused)))
+        assert all(0.0 <= value <= 1.0 for _, value in final)
         assert all(math.isfinite(item.base) for item in fused)
         for item in fused:
             assert (item.keyword is not None) == (item.candidate.key in {c.key for c in found.keyword})
     assert {item.candidate.key for item in fuse.reranked(found)} == {c.key for c in found.keyword}
     first = {item.candidate.key for item in fuse.first_answer(found)}
     assert first == {c.key for c in found.semantic or found.keyword}
+
+
+@given(legs(), STANDINGS, st.integers(1, 12), st.booleans(), st.sampled_from(["mix", "rrf", "weighted"]))
+@settings(max_examples=300)
+def test_whoever_is_not_loaded_would_not_have_won(
+    found: Legs, stand: list[Standing], limit: int, superseded: bool, fusion: Fusion
+) -> None:
+    if not superseded:
+        stand = [each._replace(superseded=False) for each in stand]
+    standings: dict[Key, Standing] = dict(enumerate(stand))
+    frame = TimeUsed(NOW - timedelta(days=90), NOW, "lately", "query")
+    rules = Rules(fusion, NOW, frame, meant=frozenset({"Ann"}), superseded=superseded)
+    fused = {
+        "mix": fuse.mix(found, fuse.MIX_WEIGHTS),
+        "rrf": fuse.by_rank(found, fuse.RRF_WEIGHTS),
+        "weighted": fuse.weighted(found, fuse.WEIGHTED_WEIGHTS),
+    }[fusion]
+    expected = score(list(fused), standings, rules, limit)
+    assert score(contenders(fused, rules, limit), standings, rules, limit) == expected
 
 
 @given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=20), max_size=5))

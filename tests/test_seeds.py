@@ -10,7 +10,7 @@ from recollect import Memories, Recall
 from recollect.ranking.fuse import WEIGHTED_WEIGHTS, Legs, rrf, weighted
 from recollect.ranking.score import Rules
 from recollect.ranking.score import score as score_of
-from recollect.store.base import Candidate
+from recollect.store.base import Candidate, Standing
 from recollect.times import to_micros
 from recollect.types import Sector
 
@@ -168,10 +168,11 @@ class TestAcceptance:
             bm25: float = 6.0,
         ) -> float:
             created = to_micros(NOON - timedelta(days=days))
-            found = Candidate(1, bm25, None, None, None, 10, created, 0.5, sector, 0.5, superseded)
+            found = Candidate(1, bm25, None, None, None, 10, created)
             legs = Legs([found], [found._replace(score=cosine)])
-            (fused,) = weighted(legs, WEIGHTED_WEIGHTS, NOON)
-            return score_of([fused], Rules("weighted", NOON), 1)[0][1]
+            standing = Standing(sector, 0.5, 0.5, superseded)
+            fused = weighted(legs, WEIGHTED_WEIGHTS)
+            return score_of(fused, {1: standing}, Rules("weighted", NOON), 1)[0][1]
 
         plain = 0.4 * 0.8 + 0.25 * 0.6 + 0.2 * 0.5 + 0.15 * 1
         assert score("procedural") == pytest.approx(plain)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from recollect import checks, weighing
@@ -20,8 +19,8 @@ from recollect.ranking import confidence, fuse
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
-from recollect.ranking.score import Rules, match_type, score
-from recollect.store.base import Candidate, Complete, Key, Loaded, NamespaceFacts, Nearness, Store, Words
+from recollect.ranking.score import Rules, contenders, match_type, score
+from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
 from recollect.types import (
     CONFIDENCES,
     Confidence,
@@ -92,13 +91,16 @@ def recall(
     question = understand(query, scope, options, facts, given)
     legs = ask(store, meaning, scope, question, options, facts)
     speakers = meant(question.searched, legs.speakers())
-    rules = Rules(options.fusion, scope.now, question.timeframe, options.factors, speakers)
-    fused: Mixed | list[Fused] = fuse_legs(legs, question, options, scope.now)
+    rules = _rules(options, scope, question, speakers)
+    fused: Mixed | list[Fused] = fuse_legs(legs, question, options)
     if not fused and query.strip():
         fused = _last_resort(store, scope, question, options)
-    ranked = score(fused, rules, spare(options.limit) if rules.rereads else options.limit)
-    loaded = store.load([item.candidate.key for item, _ in ranked], scope.now) if ranked else {}
-    found = _final(ranked, loaded, rules)
+    count = spare(options.limit) if rules.rereads else options.limit
+    may_win = contenders(fused, rules, count)
+    loaded = store.load([item.candidate.key for item in may_win], scope.now) if may_win else {}
+    standings = {key: each.standing for key, each in loaded.items()}
+    ranked = score(may_win, standings, rules, count)
+    found = reread(ranked, loaded) if rules.rereads else [Reread(*each) for each in ranked]
     likely = _likelihood(found, loaded, fused, legs, question, rules)
     best = found[: options.limit]
     if CONFIDENCES.index(confidence.level(likely)) > CONFIDENCES.index(options.min_confidence):
@@ -107,7 +109,7 @@ def recall(
     keys = [each.item.candidate.key for each in best]
     around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
     hits = [
-        _hit(each, loaded[key].complete(), around.get(key, ()), question, rules)
+        _hit(each, loaded[key], around.get(key, ()), question, rules)
         for key, each in zip(keys, best, strict=True)
     ]
     return Recall(
@@ -119,6 +121,15 @@ def recall(
         notes=tuple(question.notes),
         confidence=confidence.level(likely),
         likelihood=likely,
+    )
+
+
+def _rules(options: Options, scope: Scope, question: Question, speakers: frozenset[str]) -> Rules:
+    """What counts besides the legs; of what is superseded, only where such a thing may answer at all."""
+    weights = checks.weights(options.weights if options.fusion == "weighted" else None, fuse.WEIGHTED_WEIGHTS)
+    superseded = scope.as_of is None and scope.include_superseded
+    return Rules(
+        options.fusion, scope.now, question.timeframe, options.factors, speakers, superseded, weights
     )
 
 
@@ -142,13 +153,6 @@ def _likelihood(
         question.likeness(best.semantic, len(legs.semantic)),
     )
     return confidence.likelihood(signs)
-
-
-def _final(ranked: Sequence[tuple[Fused, float]], loaded: Mapping[Key, Loaded], rules: Rules) -> list[Reread]:
-    """Those that are still there: another process may have forgotten one meanwhile."""
-    if rules.rereads:
-        return reread(ranked, loaded)
-    return [Reread(item, final) for item, final in ranked if item.candidate.key in loaded]
 
 
 def understand(
@@ -278,13 +282,13 @@ def _best_of(lists: Sequence[list[Candidate]]) -> list[Candidate]:
     return sorted(by_key.values(), key=lambda candidate: -candidate.score)
 
 
-def fuse_legs(legs: Legs, question: Question, options: Options, now: datetime) -> Mixed:
+def fuse_legs(legs: Legs, question: Question, options: Options) -> Mixed:
     """Several lists into one, as asked; by default neighbours lend each other relevance."""
     fusion = options.fusion
     if fusion == "rrf":
         return fuse.by_rank(legs, checks.weights(options.weights, fuse.RRF_WEIGHTS))
     if fusion == "weighted":
-        return fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS), now)
+        return fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS))
     if fusion == "rerank" and legs.extra:
         return fuse.reranked(legs)
     if fusion == "fallback":
@@ -313,12 +317,13 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
 
 def _hit(
     found: Reread,
-    complete: Complete,
+    loaded: Loaded,
     around: tuple[Memory, ...],
     question: Question,
     rules: Rules,
 ) -> Hit:
-    memory, item = complete.memory, found.item
+    complete, item = loaded.complete(), found.item
+    memory = complete.memory
     why = Why(
         mode=question.mode,
         fusion=rules.fusion,
@@ -326,8 +331,8 @@ def _hit(
         semantic=Leg(*item.semantic) if item.semantic else None,
         base=item.base,
         lent=item.lent,
-        multipliers=(*rules.explained(item.candidate), *found.multipliers),
-        factors=rules.factor_values(item),
+        multipliers=(*rules.explained(item.candidate, loaded.standing), *found.multipliers),
+        factors=rules.factor_values(item, loaded.standing),
         added=tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
         timeframe=question.timeframe,
         notes=(*question.notes, *question.remarks),

@@ -25,7 +25,7 @@ from recollect.evaluate.filling import WITHOUT_TIME
 from recollect.evaluate.metrics import Estimate
 from recollect.meaning import Meaning
 from recollect.ranking.fuse import Legs
-from recollect.ranking.score import Rules, score
+from recollect.ranking.score import Rules, contenders, score
 from recollect.store.base import Key, NamespaceFacts, Store
 from recollect.types import Progress, Reading, Scope
 
@@ -267,11 +267,14 @@ class _Asking:
         rules = Rules("mix", self._scope.now, question.timeframe)
         wanted = {str(self._number(probe.wanted)): 1}
         default = weighing.shares(question.weights)["semantic"]
+        loaded = self._store.load(list(legs.candidates()), self._scope.now)
+        standings = {key: each.standing for key, each in loaded.items()}
         scores = {}
         for share in sorted({*GRID, default}):
             weighed = replace(_OPTIONS, weights=_weights(share))
-            fused = recalling.fuse_legs(legs, question, weighed, self._scope.now)
-            ranked = [str(_number(item.candidate.key)) for item, _ in score(fused, rules, metrics.DEPTH)]
+            fused = contenders(recalling.fuse_legs(legs, question, weighed), rules, metrics.DEPTH)
+            best = score(fused, standings, rules, metrics.DEPTH)
+            ranked = [str(_number(item.candidate.key)) for item, _ in best]
             scores[share] = metrics.ndcg_at(metrics.DEPTH, ranked, wanted)
         return Trial(probe.kind, weighing.reading(question.language, self._languages), default, scores)
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from recollect.store.base import Candidate, Key
-from recollect.times import to_micros
 from recollect.types import Sector
 
 RRF_K = 60
@@ -101,53 +99,41 @@ class Mixed:
         by_words: Mapping[Key, float],
         by_meaning: Mapping[Key, float],
         weights: tuple[float, float] = (1.0, 1.0),
+        most: float = 1.0,
     ) -> None:
-        """What each leg gives to whom, times its weight; the base is the sum of both."""
+        """What each leg gives to whom, times its weight; the base is the sum of both, `most` at the most."""
         self.candidates = legs.candidates()
         words, meaning = weights
-        self.base = {
-            key: base
-            if (base := words * by_words.get(key, 0.0) + meaning * by_meaning.get(key, 0.0)) < 1.0
-            else 1.0
-            for key in self.candidates
-        }
+        base: dict[Key, float] = dict.fromkeys(self.candidates, 0.0)
+        base.update([(key, words * share) for key, share in by_words.items()])
+        for key, share in by_meaning.items():
+            if key in base:
+                base[key] += meaning * share
+        if base and max(base.values()) > most:
+            base = {key: value if value < most else most for key, value in base.items()}
+        self.base = base
         self._legs, self._by_words, self._by_meaning, self._weights = legs, by_words, by_meaning, weights
         self._scale = 1.0
-        self._total = self.base
+        self._total = base
         self._lent: Mapping[Key, float] = {}
-        self._added: Mapping[Key, tuple[tuple[str, float], ...]] = {}
 
     def __len__(self) -> int:
         return len(self._total)
 
     def __iter__(self) -> Iterator[Fused]:
         words = {found.key: (rank, found.score) for rank, found in enumerate(self._legs.keyword, 1)}
-        near = {found.key: rank for rank, found in enumerate(self._legs.semantic, 1)}
-        similarity, beyond = self._legs.similarity if near else {}, len(near) + 1
+        near = {found.key: (rank, found.score) for rank, found in enumerate(self._legs.semantic, 1)}
+        extra, beyond = self._legs.extra if near else {}, len(near) + 1
         by_words, by_meaning = self._weights
         for key in sorted(self._total, key=self._total.__getitem__, reverse=True):
             keyword = semantic = None
             if key in words:
                 keyword = Opinion(*words[key], by_words * self._by_words.get(key, 0.0) * self._scale)
-            if key in similarity:
+            if key in near or key in extra:
+                rank, score = near[key] if key in near else (beyond, extra[key])
                 share = by_meaning * self._by_meaning.get(key, 0.0) * self._scale
-                semantic = Opinion(near.get(key, beyond), similarity[key], share)
-            yield Fused(
-                self.candidates[key],
-                self.base[key],
-                keyword,
-                semantic,
-                self._lent.get(key, 0.0),
-                self._added.get(key, ()),
-            )
-
-    def add(self, added: Mapping[Key, tuple[tuple[str, float], ...]]) -> None:
-        """What counts besides the legs."""
-        self._added = added
-        self.base = self._total = {
-            key: self._by_words.get(key, 0.0) + self._by_meaning.get(key, 0.0) + sum(more for _, more in each)
-            for key, each in added.items()
-        }
+                semantic = Opinion(rank, score, share)
+            yield Fused(self.candidates[key], self.base[key], keyword, semantic, self._lent.get(key, 0.0))
 
     def lend(self, lent: Mapping[Key, float]) -> None:
         """What some are given by neighbours; all are scaled down together, should one exceed 1."""
@@ -208,10 +194,10 @@ def share_of_semantic(legs: Legs) -> dict[Key, float]:
         return {}
     high = max(scores)
     width = max(high - min(scores), NARROWEST)
-    return {
-        key: share if (share := 1 - (high - score) / width) > 0.0 else 0.0
-        for key, score in legs.similarity.items()
-    }
+    worst = high - width
+    shares = {key: 1 - (high - score) / width if score > worst else 0.0 for key, score in legs.extra.items()}
+    shares.update([(each.key, 1 - (high - each.score) / width) for each in legs.semantic])
+    return shares
 
 
 def mix(legs: Legs, weights: Mapping[str, float]) -> Mixed:
@@ -259,27 +245,26 @@ def by_rank(legs: Legs, weights: Mapping[str, float]) -> Mixed:
     return Mixed(legs, by_words, by_meaning)
 
 
-def weighted(legs: Legs, weights: Mapping[str, float], now: datetime) -> Mixed:
-    """Semantic, keyword, salience and recency, each times its weight, added up.
+def weighted(legs: Legs, weights: Mapping[str, float]) -> Mixed:
+    """Semantic and keyword, each times its weight; salience and recency are added once they are known.
 
     The sector's boost and the halving of what was superseded are multipliers, as with every fusion.
     """
-    mixed = Mixed(
+    return Mixed(
         legs,
         {found.key: weights["keyword"] * min(1.0, abs(found.score) / 10) for found in legs.keyword},
         {key: weights["semantic"] * similarity for key, similarity in legs.similarity.items()},
+        most=math.inf,
     )
-    moment = to_micros(now)
-    mixed.add(
-        {
-            key: (
-                ("salience", weights["salience"] * candidate.salience),
-                ("recency", weights["recency"] * recency(candidate.created, moment)),
-            )
-            for key, candidate in mixed.candidates.items()
-        }
+
+
+def with_use(item: Fused, salience: float, weights: Mapping[str, float], now: int) -> Fused:
+    """What `weighted` adds: how salient and how recent it is, each times its weight."""
+    added = (
+        ("salience", weights["salience"] * salience),
+        ("recency", weights["recency"] * recency(item.candidate.created, now)),
     )
-    return mixed
+    return item._replace(base=item.base + sum(more for _, more in added), added=added)
 
 
 def recency(created: int, now: int) -> float:

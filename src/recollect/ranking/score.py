@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, Fused, recency
-from recollect.store.base import Candidate
+from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
+from recollect.store.base import Candidate, Key, Standing
 from recollect.times import micros_or_none, to_micros
 from recollect.types import Factor, Fusion, Match, Multiplier, TimeUsed
 
@@ -29,59 +29,70 @@ class Rules:
     factors: tuple[Factor, ...] = ()
     meant: frozenset[str] = frozenset()
     """The speakers whose words the question asks for."""
+    superseded: bool = True
+    """Whether what was superseded counts for less: not where it is asked what was believed at a moment."""
+    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTED_WEIGHTS)
+    """How much salience and recency count, where they are added."""
 
-    def multipliers(self, candidate: Candidate) -> Iterator[tuple[str, float]]:
-        """Small and bounded for the default; a named fusion is left as its document says."""
+    def multipliers(
+        self, candidate: Candidate, standing: Standing | None = None
+    ) -> Iterator[tuple[str, float]]:
+        """Small and bounded for the default; a named fusion is left as its document says.
+
+        Without a standing, those alone that are known before a candidate is loaded.
+        """
         if self.fusion == "mix":
-            yield "salience", 1 - SALIENCE_SPAN * (1 - candidate.salience)
+            if standing is not None:
+                yield "salience", 1 - SALIENCE_SPAN * (1 - standing.salience)
             yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created, self._moment))
             if self.meant and candidate.speaker is not None and candidate.speaker not in self.meant:
                 yield "speaker", ANOTHER_SPEAKER
-        if self.fusion == "weighted":
-            yield "sector", SECTOR_BOOST[candidate.sector]
-        if candidate.superseded:
-            yield "superseded", SUPERSEDED
+        if standing is not None:
+            if self.fusion == "weighted":
+                yield "sector", SECTOR_BOOST[standing.sector]
+            if standing.superseded and self.superseded:
+                yield "superseded", SUPERSEDED
         if self._preferred and not self._is_preferred(candidate.created):
             yield "timeframe", OUTSIDE_TIME
+
+    @property
+    def least(self) -> float:
+        """What the multipliers that are known only of who was loaded come to, at the least."""
+        return (1 - SALIENCE_SPAN if self.fusion == "mix" else 1.0) * (SUPERSEDED if self.superseded else 1.0)
 
     @property
     def rereads(self) -> bool:
         """Whether the best are looked at again with their texts at hand: in the default order alone."""
         return self.fusion == "mix" and not self.factors
 
-    @property
-    def ceiling(self) -> float:
-        """What the multipliers can come to at the most."""
-        return max(SECTOR_BOOST.values()) if self.fusion == "weighted" else 1.0
-
-    def explained(self, candidate: Candidate) -> tuple[Multiplier, ...]:
+    def explained(self, candidate: Candidate, standing: Standing) -> tuple[Multiplier, ...]:
         """The same, each with a note for people."""
         return tuple(
-            Multiplier(name, value, self._note(name, candidate))
-            for name, value in self.multipliers(candidate)
+            Multiplier(name, value, self._note(name, candidate, standing))
+            for name, value in self.multipliers(candidate, standing)
         )
 
-    def _note(self, name: str, candidate: Candidate) -> str:
+    def _note(self, name: str, candidate: Candidate, standing: Standing) -> str:
         match name:
             case "salience":
-                return f"salience {candidate.salience:.2f}"
+                return f"salience {standing.salience:.2f}"
             case "recency":
                 return f"{(self._moment - candidate.created) // _DAY} days old"
             case "speaker":
                 return f"said by {candidate.speaker}, not by {' or '.join(sorted(self.meant))}"
             case "sector":
-                return f"{candidate.sector} memory"
+                return f"{standing.sector} memory"
             case "superseded":
                 return "it no longer holds"
         return f'outside "{self.timeframe.phrase}"' if self.timeframe else ""
 
-    def factor_values(self, item: Fused) -> tuple[Multiplier, ...]:
+    def factor_values(self, item: Fused, standing: Standing) -> tuple[Multiplier, ...]:
         """What was asked to be reordered by, each within 0..1."""
         if not self.factors:
             return ()
         values = {
             "similarity": item.base + item.lent,
-            "importance": item.candidate.importance,
+            "importance": standing.importance,
             "recency": recency(item.candidate.created, self._moment),
         }
         return tuple(Multiplier(name, values[name]) for name in self.factors)
@@ -102,17 +113,23 @@ class Rules:
         start, end = self._preferred or (None, None)
         return (start is None or start <= created) and (end is None or created < end)
 
-    def value(self, item: Fused) -> float:
-        """What a candidate comes to, before it is reordered by factors."""
+    def value(self, item: Fused, standing: Standing | None = None) -> float:
+        """What a candidate comes to, before it is reordered by factors; without a standing, at the most."""
         value = item.base + item.lent
-        for _, multiplier in self.multipliers(item.candidate):
+        for _, multiplier in self.multipliers(item.candidate, standing):
             value *= multiplier
         return value
 
-    def reordered(self, item: Fused) -> float:
+    def settled(self, item: Fused, standing: Standing) -> Fused:
+        """With what is added once its salience is known."""
+        if self.fusion != "weighted":
+            return item
+        return with_use(item, standing.salience, self.weights, self._moment)
+
+    def reordered(self, item: Fused, standing: Standing) -> float:
         """The mean of the factors that were asked for, times the multipliers."""
-        value = sum(factor.value for factor in self.factor_values(item)) / len(self.factors)
-        for _, multiplier in self.multipliers(item.candidate):
+        value = sum(factor.value for factor in self.factor_values(item, standing)) / len(self.factors)
+        for _, multiplier in self.multipliers(item.candidate, standing):
             value *= multiplier
         return value
 
@@ -121,25 +138,50 @@ Place = tuple[float, int, int]
 _DAY = 86_400_000_000
 
 
-def score(fused: Iterable[Fused], rules: Rules, limit: int) -> list[tuple[Fused, float]]:
-    """The best of what was fused, given best first, with their final scores (0..1), best first.
+def contenders(fused: Iterable[Fused], rules: Rules, limit: int) -> list[Fused]:
+    """Those of what was fused, given best first, who may be among the best `limit`.
 
-    Equal ones go by their better rank in a leg, then by age. Nobody can come to more than what the legs and
-    neighbours gave times the highest multiplier, so most need no scoring once `limit` others are better.
-    Factors reorder those that would have been returned without them.
+    How they stand is not known yet, but what it can change is: whoever comes to less at the most than so many
+    others do at the least is out, and need not be loaded.
     """
-    ceiling = rules.ceiling
+    if rules.fusion == "weighted":
+        return list(fused)  # what is added may change everything
+    least = rules.least
     best: list[float] = []
-    scored: list[tuple[Place, Fused]] = []
+    valued: list[tuple[float, Fused]] = []
     for item in fused:
-        if len(best) == limit and (item.base + item.lent) * ceiling < best[0]:
+        if len(best) == limit and item.base + item.lent < best[0]:
             break
         value = rules.value(item)
-        scored.append((_place(item, value), item))
-        heapq.heappush(best, value) if len(best) < limit else heapq.heappushpop(best, value)
+        valued.append((value, item))
+        heapq.heappush(best, value * least) if len(best) < limit else heapq.heappushpop(best, value * least)
+    floor = best[0] if len(best) == limit else 0.0
+    return [item for value, item in valued if value >= floor]
+
+
+def score(
+    found: Iterable[Fused], standings: Mapping[Key, Standing], rules: Rules, limit: int
+) -> list[tuple[Fused, float]]:
+    """The best of those who stand somehow, with their final scores (0..1), best first.
+
+    Equal ones go by their better rank in a leg, then by age. Factors reorder those that would have been
+    returned without them.
+    """
+    scored: list[tuple[Place, Fused]] = []
+    for each in found:
+        standing = standings.get(each.candidate.key)
+        if standing is not None:
+            item = rules.settled(each, standing)
+            scored.append((_place(item, rules.value(item, standing)), item))
     winners = _first(scored, limit)
     if rules.factors:
-        winners = _first([(_place(item, rules.reordered(item)), item) for _, item in winners], limit)
+        winners = _first(
+            [
+                (_place(item, rules.reordered(item, standings[item.candidate.key])), item)
+                for _, item in winners
+            ],
+            limit,
+        )
     return [(item, min(1.0, max(0.0, place[0]))) for place, item in winners]
 
 

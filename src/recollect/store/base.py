@@ -115,9 +115,10 @@ class Added:
 
 
 class Candidate(NamedTuple):
-    """A memory that may answer, its score in one leg, and what ranking needs to know of it.
+    """A memory that may answer, its score in one leg, and what ranking needs to know of all of them.
 
-    There are hundreds for every question, so `created` is as it was read: microseconds since 1970.
+    There are hundreds for every question, so `created` is as it was read: microseconds since 1970. Whatever
+    grows and fades with use is known of those alone that are loaded: their `Standing`.
     """
 
     key: Key
@@ -127,10 +128,6 @@ class Candidate(NamedTuple):
     speaker: str | None
     tokens: int
     created: int
-    salience: float
-    sector: Sector
-    importance: float
-    superseded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +165,23 @@ class Complete(NamedTuple):
     related_count: int
 
 
+class Standing(NamedTuple):
+    """How a memory stands now. `superseded`: something else has taken its place, or its time is over."""
+
+    sector: Sector
+    importance: float
+    salience: float
+    superseded: bool = False
+
+
 class Loaded(NamedTuple):
-    """A winner: what a second look reads of it, and the rest for when it is returned."""
+    """A candidate that may win: how it stands, what a second look reads, and the rest for when it does."""
 
     id: str
     content: str
     language: str
     speaker: str | None
+    standing: Standing
     complete: Callable[[], Complete]
 
 
@@ -240,7 +247,7 @@ class Store(Protocol):
         """Memories in scope that contain the text as it stands, newest first."""
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
-        """The winners, in one statement."""
+        """Those who may win, in one statement."""
 
     def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         """What stands within `reach` places of these memories in their sessions."""

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from recollect.frozen import maker
-from recollect.store.base import Candidate, Complete, Generation, Loaded, NamespaceFacts
+from recollect.store.base import Candidate, Complete, Generation, Loaded, NamespaceFacts, Standing
 from recollect.times import from_micros, from_micros_or_none
 from recollect.types import Memory, Scope, Session, Successor, Tuned
 
@@ -17,6 +17,8 @@ Row = Sequence[Any]
 MEMORY_COLUMNS = 30
 _memory = maker(Memory)
 _candidate = partial(tuple.__new__, Candidate)
+_standing = partial(tuple.__new__, Standing)
+_loaded = partial(tuple.__new__, Loaded)
 _CANDIDATE_COLUMNS = len(Candidate._fields) - 1
 
 
@@ -135,9 +137,12 @@ def strings(column: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(column)
 
 
-def loaded(row: Row) -> Loaded:
-    """A winner from the columns of `load`."""
-    return Loaded(row[2], row[3], row[14], row[18], partial(_complete, row))
+def loaded(row: Row, now: int) -> Loaded:
+    """One that may win, from the columns of `load`; as it stands at this moment, in microseconds."""
+    valid_until, superseded_by = row[24], row[25]
+    is_over = superseded_by is not None or (valid_until is not None and valid_until <= now)
+    standing = _standing((row[7], row[10], row[11], is_over))
+    return _loaded((row[2], row[3], row[14], row[18], standing, partial(_complete, row)))
 
 
 def _complete(row: Row) -> Complete:

@@ -66,8 +66,7 @@ AND {salience} >= :min_salience
   WHEN 'procedural' THEN 0.01 ELSE 0.02 END::double precision))
 
 -- candidate -- What ranking needs to know of a candidate, before its text is read.
-m.number, m.session, m.position, m.speaker, m.token_count, m.created_at, {salience}, m.sector, m.importance,
-:as_of::timestamptz IS NULL AND (m.superseded_by IS NOT NULL OR coalesce(m.valid_until <= :now, false))
+m.number, m.session, m.position, m.speaker, m.token_count, m.created_at
 
 -- columns -- A memory as it is read back.
 m.number, m.namespace, m.id, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier, m.kind,

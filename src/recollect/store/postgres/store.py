@@ -24,6 +24,7 @@ from recollect.store.sql import SqlStore
 from recollect.store.statements import Row, Statements
 from recollect.store.undump import Spool
 from recollect.store.writing import Writer
+from recollect.times import to_micros
 from recollect.types import Finding, Memory, Place, Progress, Scope
 
 Result = TypeVar("Result")
@@ -143,7 +144,8 @@ class PostgresStore(SqlStore):
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         found = self._by_namespace("load", keys, now=now)
-        return {(namespace, row[0]): rows.loaded(row) for namespace, row in found}
+        moment = to_micros(now)
+        return {(namespace, row[0]): rows.loaded(row, moment) for namespace, row in found}
 
     def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         found: dict[Key, list[Memory]] = {}

@@ -72,8 +72,7 @@ AND {salience} >= :min_salience
   WHEN 'procedural' THEN 0.01 ELSE 0.02 END))
 
 -- candidate -- What ranking needs to know of a candidate, before its text is read.
-m.number, m.session, m.position, m.speaker, m.token_count, m.created_at, {salience}, m.sector, m.importance,
-:as_of IS NULL AND (m.superseded_by IS NOT NULL OR ifnull(m.valid_until, :now + 1) <= :now)
+m.number, m.session, m.position, m.speaker, m.token_count, m.created_at
 
 -- columns -- A memory as it is read back.
 m.number, n.name, m.id, m.content, m.created_at, m.updated_at, m.accessed_at, m.sector, m.tier, m.kind,

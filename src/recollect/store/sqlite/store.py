@@ -30,6 +30,7 @@ from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row, Statements
 from recollect.store.writing import Writer
+from recollect.times import to_micros
 from recollect.types import Finding, Memory, Progress, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -233,8 +234,8 @@ class SqliteStore(SqlStore):
         return self._read(lambda statements: search.containing(statements, scope, text, limit))
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
-        found = self._rows("load", numbers=list(keys), now=now)
-        return {row[0]: rows.loaded(row) for row in found}
+        moment = to_micros(now)
+        return {row[0]: rows.loaded(row, moment) for row in self._rows("load", numbers=keys, now=now)}
 
     def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         found: dict[Key, list[Memory]] = {}
