@@ -321,10 +321,9 @@ def test_a_narrow_interval_is_known_before_anything_is_judged(
     judged: list[int] = []
     hear = Jury.hear
 
-    def counted(jury: Jury, *lists: Iterable[int]) -> None:
-        asked = [list(each) for each in lists]
-        judged.append(len(set().union(*asked)))
-        hear(jury, *asked)
+    def counted(jury: Jury, numbers: Numbers, *doubtful: Numbers) -> None:
+        judged.append(len(set(numbers.tolist())))
+        hear(jury, numbers, *doubtful)
 
     monkeypatch.setattr(Jury, "hear", counted)
     week = {"since": NOW - timedelta(days=300), "until": NOW - timedelta(days=293)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from recollect.store.base import Found, Nearness, Words
 from recollect.store.sqlite import search
 from recollect.store.sqlite.derived.shelf import Opened
@@ -11,7 +13,7 @@ from recollect.store.sqlite.narrowing import narrowed
 from recollect.store.sqlite.near import Near
 from recollect.store.sqlite.search import Namespaces
 from recollect.store.sqlite.vectors import Arenas
-from recollect.store.statements import Statements
+from recollect.store.statements import Row, Statements
 from recollect.types import Scope
 
 
@@ -25,16 +27,28 @@ def ask(
     nearness: Nearness | None,
 ) -> Found:
     """What each leg finds in a scope, with the segments where there are some."""
-    allowed = narrowed(statements, namespaces, scope, opened) if opened else None
+    changed = changes(statements, namespaces, opened) if opened else []
+    allowed = narrowed(statements, namespaces, scope, opened, changed) if opened else None
+    opened = opened or Opened()
     are_replaced = nearness is not None and any(space.removed for space in namespaces.values())
     fingerprint = nearness.generation.fingerprint if nearness and are_replaced else None
-    jury = Jury(statements, scope, namespaces, fingerprint)
-    near = Near(statements, arenas, opened or Opened(), namespaces, nearness, allowed) if nearness else None
+    jury = Jury(statements, scope, namespaces, fingerprint, opened.held([row[0] for row in changed]))
+    near = Near(statements, arenas, opened, namespaces, nearness, allowed) if nearness else None
     worded = None
-    if opened and opened.words and namespaces and words and words.query:
-        worded = by_words(statements, namespaces, words, opened, allowed)
-    jury.hear(worded.first() if worded else (), near.first() if near else ())
+    if opened.words and namespaces and words and words.query:
+        worded = by_words(statements, namespaces, words, opened, allowed, changed)
+    if near is not None:
+        first = near.first()
+        numbers = np.concatenate([worded.first(), first.memories]) if worded else first.memories
+        jury.hear(numbers, near.doubtful(first))
     found = worded.found(jury) if worded else search.match(statements, namespaces, scope, words)
     if near is None:
         return Found(found)
     return Found(found, near.found(jury), near.similarities([each.key for each in found]))
+
+
+def changes(statements: Statements, namespaces: Namespaces, opened: Opened) -> list[Row]:
+    """Memories that segments have otherwise than they are: number, namespace and terms now, if any."""
+    if not namespaces.state.change or not opened.words:
+        return []
+    return statements.rows("changed_words", upto=opened.words_upto)

@@ -35,22 +35,23 @@ class ByWords:
         words: Words,
         opened: Opened,
         allowed: NDArray[np.int64] | None,
+        changed: Sequence[Row],
         phrased: Sequence[Row],
     ) -> None:
         """Of `allowed` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any."""
         self._limit = words.limit
         self._allowed = allowed
-        self._searched = _searched(statements, namespaces, words.query, opened)
+        self._searched = _searched(statements, namespaces, words.query, opened, changed)
         self._phrased = self._searched.best_with(phrased, words.query) if phrased else None
 
     @cached_property
     def _first(self) -> Best:
         return self._searched.best(reach(self._limit), self._allowed)
 
-    def first(self) -> list[int]:
+    def first(self) -> NDArray[np.int64]:
         """Who will be looked at first."""
         best = self._first if self._phrased is None else self._phrased
-        return list(best.numbers[: reach(self._limit)].tolist())
+        return best.numbers[: reach(self._limit)]
 
     def found(self, jury: Jury) -> list[Candidate]:
         """The best memories in scope.
@@ -70,7 +71,7 @@ class ByWords:
         return self._judged(jury, self._searched.best(limit, jury.everyone))
 
     def _judged(self, jury: Jury, best: Best) -> list[Candidate]:
-        return jury.of_memories(best.numbers.tolist(), best.scores.tolist(), self._limit)
+        return jury.of_memories(best.numbers, best.scores.tolist(), self._limit)
 
 
 def by_words(
@@ -79,6 +80,7 @@ def by_words(
     words: Words,
     opened: Opened,
     allowed: NDArray[np.int64] | None,
+    changed: Sequence[Row],
 ) -> ByWords | None:
     """A question to the segments; None where FTS5 knows better."""
     phrases = words.query.phrases
@@ -89,7 +91,7 @@ def by_words(
         phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
     if len(phrased) > MOST_PHRASED:
         return None
-    return ByWords(statements, namespaces, words, opened, allowed, phrased)
+    return ByWords(statements, namespaces, words, opened, allowed, changed, phrased)
 
 
 def _needs_order(query: KeywordQuery) -> bool:
@@ -98,7 +100,11 @@ def _needs_order(query: KeywordQuery) -> bool:
 
 
 def _searched(
-    statements: Statements, namespaces: Namespaces, query: KeywordQuery, opened: Opened
+    statements: Statements,
+    namespaces: Namespaces,
+    query: KeywordQuery,
+    opened: Opened,
+    changed: Sequence[Row],
 ) -> Searched:
     upto = opened.words_upto
     newer: list[Row] = []
@@ -107,7 +113,6 @@ def _searched(
     elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
         newer = statements.rows("newer_words", match=expression, upto=upto)
-    changed = statements.rows("changed_words", upto=upto) if namespaces.state.change else []
     return Searched.of(statements, opened, query, namespaces.numbers, newer, changed)
 
 
@@ -217,11 +222,8 @@ class Searched(NamedTuple):
         """Look up the words of a question: in segments, in newer `rows` that match, in those that changed."""
         wanted = wanted_terms(query)
         fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
-        stale = np.array(sorted(row[0] for row in changed), np.int64)
-        leaves = []
-        for segment in reversed(opened.words):
-            leaves.append(Leaf.looked_up(segment, wanted, namespaces, stale))
-            stale = np.union1d(stale, segment.touched) if len(segment.touched) else stale
+        held = opened.held([row[0] for row in changed])
+        leaves = [Leaf.looked_up(segment, wanted, namespaces, stale) for segment, stale in held]
         counted = statistics(statements)
         having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
         leaves.sort(key=lambda leaf: -len(leaf.segment))

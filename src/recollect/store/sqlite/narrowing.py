@@ -14,7 +14,7 @@ from recollect.query.terms import terms_of
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces
-from recollect.store.statements import Statements
+from recollect.store.statements import Row, Statements
 from recollect.types import Scope
 
 FEW, SHARE = 1_000, 50
@@ -22,11 +22,11 @@ FEW, SHARE = 1_000, 50
 
 
 def narrowed(
-    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
+    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened, changed: Sequence[Row]
 ) -> NDArray[np.int64] | None:
     """Everyone who may be in scope, ascending; None if nothing tells, or too many may."""
     told = (
-        having_labels(statements, namespaces, scope, opened),
+        having_labels(namespaces, scope, opened, [row[0] for row in changed]),
         known_by_index(statements, namespaces, scope),
     )
     known = [each for each in told if each is not None]
@@ -56,7 +56,7 @@ def known_by_index(statements: Statements, namespaces: Namespaces, scope: Scope)
 
 
 def having_labels(
-    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened
+    namespaces: Namespaces, scope: Scope, opened: Opened, changed: Sequence[int]
 ) -> NDArray[np.int64] | None:
     """Everyone who may have all tags of a scope and one of its speakers, ascending; None if it has neither.
 
@@ -76,9 +76,6 @@ def having_labels(
     upto = opened.words_upto
     spans = [(segment, segment.span(number)) for segment in opened.words for number in namespaces.numbers]
     found = [segment.numbers[_having_all(segment, span, required)] for segment, span in spans]
-    changed = (
-        [row[0] for row in statements.rows("changed_words", upto=upto)] if namespaces.state.change else []
-    )
     newer = np.arange(upto + 1, namespaces.state.memory + 1)
     return _together([*found, newer, np.unique(np.array(changed, np.int64))])
 

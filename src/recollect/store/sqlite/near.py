@@ -39,6 +39,7 @@ class Near:
         self._statements = statements
         self._limit = nearness.limit
         self._allowed = allowed
+        self._upto = opened.vectors_upto
         self._spaces = [
             _Space(statements, arenas, opened, space, nearness.vector, namespaces.state.vector)
             for space in namespaces.values()
@@ -54,9 +55,13 @@ class Near:
     def _first(self) -> Nearest:
         return self._nearest(reach(self._limit), self._allowed)
 
-    def first(self) -> list[int]:
+    def first(self) -> Nearest:
         """Who will be looked at first."""
-        return list(self._first.memories.tolist())
+        return self._first
+
+    def doubtful(self, nearest: Nearest) -> NDArray[np.int64]:
+        """Of these the memories whose vectors were read from rows earlier, and may have others by now."""
+        return nearest.memories[nearest.numbers > self._upto]
 
     def found(self, jury: Jury) -> list[Candidate]:
         """The nearest memories in scope, nearest first.
@@ -65,12 +70,12 @@ class Near:
         itself say which vectors to look at.
         """
         limit = self._limit
-        found = _judged(jury, self._first, limit)
+        found = self._judged(jury, self._first)
         if len(found) >= limit or len(self._first.numbers) < reach(limit):
             return found
         most = reach(limit) * WIDER
         wider = self._nearest(most, self._allowed)
-        if len(found := _judged(jury, wider, limit)) >= limit or len(wider.numbers) < most:
+        if len(found := self._judged(jury, wider)) >= limit or len(wider.numbers) < most:
             return found
         return self._found_of_everyone(jury)
 
@@ -79,18 +84,17 @@ class Near:
         most = reach(self._limit)
         while True:
             nearest = self._nearest(most, jury.everyone)
-            found = _judged(jury, nearest, self._limit)
+            found = self._judged(jury, nearest)
             if len(found) >= self._limit or len(nearest.numbers) < most:
                 return found
             most *= WIDER
 
+    def _judged(self, jury: Jury, nearest: Nearest) -> list[Candidate]:
+        vectors, memories, scores = nearest
+        return jury.of_vectors(vectors, memories, scores.tolist(), self.doubtful(nearest), self._limit)
+
     def _nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
         return _nearest(self._statements, self._spaces, most, memories) if most and self._spaces else NONE
-
-
-def _judged(jury: Jury, nearest: Nearest, limit: int) -> list[Candidate]:
-    vectors, memories, scores = (column.tolist() for column in nearest)
-    return jury.of_vectors(vectors, memories, scores, limit)
 
 
 class _Space:

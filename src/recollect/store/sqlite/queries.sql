@@ -122,6 +122,18 @@ SELECT {candidate}, (
 FROM json_each(:numbers) wanted CROSS JOIN memory m ON m.number = wanted.value
 WHERE {scope}
 
+-- aside -- Some of these namespaces' memories that may not hold now, from one number to another.
+SELECT m.number FROM memory m INDEXED BY memory_aside
+WHERE (m.deleted_at IS NOT NULL OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL
+  OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL)
+AND m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.number BETWEEN :first AND :last LIMIT :limit
+
+-- aside_among -- Those of these memories that may not hold now.
+SELECT m.number FROM json_each(:namespaces) n CROSS JOIN json_each(:numbers) wanted
+CROSS JOIN memory m INDEXED BY memory_aside ON m.namespace = n.value AND m.number = wanted.value
+WHERE m.deleted_at IS NOT NULL OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL
+  OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL
+
 -- numbers_in_scope -- All live memories in scope, for when too few of the best were in it.
 SELECT json_group_array(m.number) FROM memory m WHERE {scope}
 
@@ -322,12 +334,15 @@ UPDATE indexed SET memory = {last_memory}
 -- last_change -- The newest change of terms.
 SELECT ifnull(max(number), 0) FROM word_change
 
--- terms_to_index -- Terms of memories that no segment has yet.
-SELECT number, namespace, terms FROM memory
+-- to_index -- What a segment says of a memory.
+m.namespace, m.terms, m.kind, m.created_at, m.session, m.position, m.token_count, m.speaker
+
+-- terms_to_index -- Memories that no segment has yet.
+SELECT m.number, {to_index} FROM memory m
 WHERE number > :after AND number <= :upto ORDER BY number LIMIT :limit
 
--- changes_to_index -- Memories that segments have otherwise, with their terms now; NULL for one that is gone.
-SELECT DISTINCT c.memory, m.namespace, m.terms FROM word_change c LEFT JOIN memory m ON m.number = c.memory
+-- changes_to_index -- Memories that segments have otherwise, as they are now; NULLs for one that is gone.
+SELECT DISTINCT c.memory, {to_index} FROM word_change c LEFT JOIN memory m ON m.number = c.memory
 WHERE c.number <= :change AND c.memory <= :upto
 
 -- vectors_to_index -- Vectors that no segment has yet.

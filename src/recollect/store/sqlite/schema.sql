@@ -96,6 +96,10 @@ CREATE INDEX memory_by_session ON memory (session, position) WHERE session IS NO
 CREATE INDEX memory_by_document ON memory (document) WHERE document IS NOT NULL;
 CREATE INDEX memory_by_successor ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
+-- Memories that may not hold now: whoever is not here is in scope, as far as its time goes, without being read.
+CREATE INDEX memory_aside ON memory (namespace) WHERE deleted_at IS NOT NULL OR expires_at IS NOT NULL
+  OR superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL;
+
 -- The keyword index over the analysed terms; `scope` names the namespace, so that a small one is found
 -- in a big store without reading the others' entries.
 CREATE VIRTUAL TABLE memory_words USING fts5 (
@@ -178,7 +182,7 @@ CREATE TABLE segment (
 CREATE TABLE indexed (memory INTEGER NOT NULL) STRICT;
 INSERT INTO indexed VALUES (0);
 
--- Memories whose terms are no longer what a segment says, in the order of the changes.
+-- Memories of which a segment no longer says what is so, in the order of the changes.
 CREATE TABLE word_change (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   memory INTEGER NOT NULL
@@ -187,7 +191,8 @@ CREATE TABLE word_change (
 CREATE TRIGGER word_change_remove AFTER DELETE ON memory WHEN old.number <= (SELECT memory FROM indexed) BEGIN
   INSERT INTO word_change (memory) VALUES (old.number);
 END;
-CREATE TRIGGER word_change_change AFTER UPDATE OF terms, namespace ON memory
+CREATE TRIGGER word_change_change
+AFTER UPDATE OF terms, namespace, kind, created_at, session, position, speaker, token_count ON memory
 WHEN old.number <= (SELECT memory FROM indexed) BEGIN
   INSERT INTO word_change (memory) VALUES (old.number);
 END;

@@ -122,7 +122,7 @@ class Building:
         new = [WordSegment(built)]
         changed = self._read("changes_to_index", change=change, upto=opened.words_upto)
         if changed:
-            rows = [words.Row(*row) for row in changed if row[2] is not None]
+            rows = [words.Row.read(row) for row in changed if row[2] is not None]
             new.append(WordSegment(words.build(rows, touched=[row[0] for row in changed])))
         old = _taken(opened, "words", opened.words, sum(map(len, new)))
         arrays = built if len(old.segments + new) == 1 else words.merge([*old.segments, *new])
@@ -141,7 +141,7 @@ class Building:
             found = self._read("terms_to_index", after=after, upto=newest, limit=AT_ONCE)
             if not found:
                 return rows, newest
-            rows += [words.Row(*row) for row in found]
+            rows += map(words.Row.read, found)
             after = found[-1][0]
         return rows, after
 

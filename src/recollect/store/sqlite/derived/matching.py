@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived import kernel
+from recollect.store.sqlite.derived.facts import Positions
 from recollect.store.sqlite.derived.kernel import Scoring, Term
-from recollect.store.sqlite.derived.words import Occurrences, Positions, WordSegment
+from recollect.store.sqlite.derived.words import Occurrences, WordSegment
 
 Scores = NDArray[np.floating[Any]]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import codes, files, locking
+from recollect.store.sqlite.derived import codes, facts, files, locking
 from recollect.store.sqlite.derived.shelf import Listed, Opened, Shelf
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
@@ -80,6 +80,7 @@ def _strike_words(path: Path, segment: WordSegment, outdated: Outdated) -> None:
     with files.changing(path) as arrays:
         arrays["lengths"][docs] = 0
         arrays["codes"][where] = 0
+        facts.strike_out(arrays, docs)
         for term in np.unique(np.searchsorted(segment.offsets, where, side="right") - 1):
             if not segment.codes[segment.offsets[term] : segment.offsets[term + 1]].any():
                 arrays["letters"][segment.cuts[term] : segment.cuts[term + 1]] = 0

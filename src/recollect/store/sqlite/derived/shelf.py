@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.forks import mind_forks
 from recollect.store.sqlite.derived import files
@@ -45,6 +46,18 @@ class Opened(NamedTuple):
     def is_broken(self) -> bool:
         """Whether a listed file can't be used: all are done without, until somebody makes them anew."""
         return bool(self.listed) and not self.words and not self.vectors
+
+    def held(self, changed: Sequence[int]) -> list[tuple[WordSegment, NDArray[np.int64]]]:
+        """The words' segments, the newest first, each with the memories that it has otherwise than they are.
+
+        `changed` are those that none has as they are now.
+        """
+        stale = np.array(sorted(changed), np.int64)
+        found = []
+        for segment in reversed(self.words):
+            found.append((segment, stale))
+            stale = np.union1d(stale, segment.touched) if len(segment.touched) else stale
+        return found
 
     def of_generation(self, generation: int) -> list[VectorSegment]:
         """The segments of a generation."""

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import bm25, kernel, spans
+from recollect.store.sqlite.derived import bm25, facts, kernel, spans
+from recollect.store.sqlite.derived.facts import Fact, Facts, Positions
 from recollect.store.sqlite.derived.files import Arrays
 
 _AT_ONCE = 4_000_000
-
-Positions = NDArray[np.int32]
 
 
 class Row(NamedTuple):
@@ -25,6 +24,13 @@ class Row(NamedTuple):
     number: int
     namespace: int
     terms: str
+    fact: Fact
+
+    @classmethod
+    def read(cls, row: Sequence[Any]) -> Row:
+        """From the columns of `to_index`, with the number first."""
+        number, namespace, terms, *fact = row
+        return cls(number, namespace, terms, Fact(*fact))
 
 
 class Occurrences(NamedTuple):
@@ -56,6 +62,7 @@ class WordSegment:
         self.cuts: NDArray[np.int64] = arrays["cuts"]
         self.touched: NDArray[np.int64] = arrays["touched"]
         """Memories that older segments have otherwise, or that are gone."""
+        self.facts = Facts(arrays)
         self.bytes = size
 
     def __len__(self) -> int:
@@ -139,7 +146,7 @@ def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray
     size = max(len(rows), 1)
     places, times = np.unique(rank[met] * size + np.repeat(np.arange(len(rows)), lengths), return_counts=True)
     docs = (places % size).astype(np.int32)
-    return _arrays(
+    return facts.build([row.fact for row in rows]) | _arrays(
         [row.number for row in rows],
         [row.namespace for row in rows],
         [encoded[each] for each in order],
@@ -218,7 +225,10 @@ def merge(segments: Sequence[WordSegment]) -> dict[str, NDArray[Any]]:
     docs, codes = _merged(parts, having, len(numbers))
     lengths = np.concatenate([each.lengths[keep] for each, keep in zip(segments, alive, strict=True)])[order]
     touched = np.unique(np.concatenate([each.touched for each in segments]))
-    return _arrays(numbers[order], spaces[order], terms, having, docs, codes, lengths, touched.tolist())
+    known = facts.merge([(each.facts, keep) for each, keep in zip(segments, alive, strict=True)], order)
+    return known | _arrays(
+        numbers[order], spaces[order], terms, having, docs, codes, lengths, touched.tolist()
+    )
 
 
 def masks(segments: Sequence[WordSegment]) -> list[NDArray[np.bool_]]:
