@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -321,9 +321,10 @@ def test_a_narrow_interval_is_known_before_anything_is_judged(
     judged: list[int] = []
     hear = Jury.hear
 
-    def counted(jury: Jury, numbers: Numbers, *doubtful: Numbers) -> None:
-        judged.append(len(set(numbers.tolist())))
-        hear(jury, numbers, *doubtful)
+    def counted(jury: Jury, numbers: Iterable[int], *doubtful: Iterable[int]) -> None:
+        asked = list(numbers)
+        judged.append(len(set(asked)))
+        hear(jury, asked, *doubtful)
 
     monkeypatch.setattr(Jury, "hear", counted)
     week = {"since": NOW - timedelta(days=300), "until": NOW - timedelta(days=293)}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from recollect.store.base import Found, Nearness, Words
 from recollect.store.sqlite import search
 from recollect.store.sqlite.derived.shelf import Opened
@@ -38,9 +36,8 @@ def ask(
     if opened.words and namespaces and words and words.query:
         worded = by_words(statements, namespaces, words, opened, allowed, changed)
     if near is not None:
-        first = near.first()
-        numbers = np.concatenate([worded.first(), first.memories]) if worded else first.memories
-        jury.hear(numbers, near.doubtful(first))
+        by_words_first = worded.first() if worded else []
+        jury.hear([*by_words_first, *near.first[1]], near.doubtful(near.first))
     found = worded.found(jury) if worded else search.match(statements, namespaces, scope, words)
     if near is None:
         return Found(found)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
-from recollect.store.sqlite.derived import bm25, kernel, matching, spans
+from recollect.store.sqlite.derived import bm25, kernel, matching
 from recollect.store.sqlite.derived.bm25 import Statistics
-from recollect.store.sqlite.derived.matching import NONE, Best, Leaf, Wanted
+from recollect.store.sqlite.derived.kernel import Scoring
+from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
@@ -48,7 +49,7 @@ class ByWords:
     def _first(self) -> Best:
         return self._searched.best(reach(self._limit), self._allowed)
 
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> list[int]:
         """Who will be looked at first."""
         best = self._first if self._phrased is None else self._phrased
         return best.numbers[: reach(self._limit)]
@@ -71,7 +72,7 @@ class ByWords:
         return self._judged(jury, self._searched.best(limit, jury.everyone))
 
     def _judged(self, jury: Jury, best: Best) -> list[Candidate]:
-        return jury.of_memories(best.numbers, best.scores.tolist(), self._limit)
+        return jury.of_memories(best.numbers, best.scores, self._limit)
 
 
 def by_words(
@@ -172,15 +173,18 @@ class Fresh(NamedTuple):
         return [sum(times[at] > 0 for *_, times in self.rows) for at in range(wanted)]
 
     def best(self, namespaces: Sequence[int], rarity: Sequence[float], average: float) -> Best:
-        """The scores of those in these namespaces."""
-        if not self.rows:
-            return NONE
-        inside = [row for row in self.rows if row[1] in namespaces]
-        lengths = np.array([length for _, _, length, _ in inside])
-        scores = np.zeros(len(inside))
-        for times, rare in zip(zip(*(row[3] for row in inside), strict=True), rarity, strict=False):
-            scores += bm25.weight(np.minimum(times, bm25.MOST_TIMES), lengths, average) * rare
-        return Best(np.array([row[0] for row in inside], np.int64), scores)
+        """Those in these namespaces, best first."""
+        found = []
+        for number, namespace, length, times in self.rows:
+            if namespace in namespaces:
+                score = sum(
+                    bm25.weight(min(often, bm25.MOST_TIMES), length, average) * rare
+                    for often, rare in zip(times, rarity, strict=False)
+                    if often
+                )
+                found.append((-score, number))
+        found.sort()
+        return Best([number for _, number in found], [-score for score, _ in found])
 
 
 def _times(terms: list[str], wanted: Wanted) -> int:
@@ -223,7 +227,8 @@ class Searched(NamedTuple):
         wanted = wanted_terms(query)
         fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
         held = opened.held([row[0] for row in changed])
-        leaves = [Leaf.looked_up(segment, wanted, namespaces, stale) for segment, stale in held]
+        sought = [each.bounds for each in wanted]
+        leaves = [Leaf.looked_up(segment, sought, namespaces, stale) for segment, stale in held]
         counted = statistics(statements)
         having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
         leaves.sort(key=lambda leaf: -len(leaf.segment))
@@ -261,19 +266,19 @@ class Searched(NamedTuple):
 
     def best(self, most: int, allowed: NDArray[np.int64] | None = None) -> Best:
         """The best memories, best first; of those `allowed` (ascending), if given."""
-        weights = bm25.weights(self.average)
+        scoring = Scoring(self.rarity, bm25.weights(self.average), self.average, most)
         found = self._freshest(most, allowed)
         for leaf in self.leaves:
             for span in leaf.spans:
-                floor = float(found.scores[most - 1]) * kernel.NEARLY if len(found.scores) >= most else 0.0
+                floor = found.scores[most - 1] * kernel.NEARLY if len(found.scores) >= most else 0.0
                 within = None if allowed is None else leaf.segment.within(span[:2], allowed)
-                part = matching.best(leaf, span, self.rarity, self.average, weights, most, within, floor)
-                found = Best.of([found, part], most)
+                found = Best.of([found, matching.best(leaf, span, scoring, within, floor)], most)
         return found
 
     def _freshest(self, most: int, allowed: NDArray[np.int64] | None) -> Best:
         found = self.fresh.best(self.namespaces, self.rarity, self.average)
         if allowed is not None:
-            inside = spans.among(found.numbers, allowed)
-            found = Best(found.numbers[inside], found.scores[inside])
+            inside = set(allowed.tolist())
+            pairs = [pair for pair in zip(*found, strict=True) if pair[0] in inside]
+            found = Best([number for number, _ in pairs], [score for _, score in pairs])
         return Best.of([found], most)

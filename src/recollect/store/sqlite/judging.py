@@ -6,7 +6,7 @@ Segments say it of most, and the index of those that may not hold now; the other
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate
-from recollect.store.sqlite.derived import spans
+from recollect.store.sqlite.derived import kernel
+from recollect.store.sqlite.derived.kernel import Nearest, Told, Within
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Row, Statements
 from recollect.times import micros_or_none
-from recollect.types import Scope
+from recollect.types import KINDS, Scope
 
 Numbers = NDArray[np.int64]
 WIDER = 8
@@ -27,7 +28,6 @@ WIDER = 8
 TOLD = frozenset(("current", "since", "until"))
 """Filters that the segments can tell of."""
 _FEW_ASIDE = 200
-_NOBODY: Numbers = np.empty(0, np.int64)
 _candidate = partial(tuple.__new__, Candidate)
 
 
@@ -65,19 +65,15 @@ class Jury:
     def _parameters(self) -> dict[str, Any]:
         return scope_parameters(self._scope, self._namespaces)
 
-    def hear(self, numbers: Numbers, doubtful: Numbers = _NOBODY) -> None:
+    def hear(self, numbers: Iterable[int], doubtful: Iterable[int] = ()) -> None:
         """Learn of these memories what is not known yet; of `doubtful` ones which vector they have now."""
-        wanted = np.unique(numbers)
-        if self._heard:
-            new = [number not in self._heard for number in wanted.tolist()]
-            wanted = wanted[np.array(new, np.bool_)]
-        self._heard.update(wanted.tolist())
-        left = self._not_told(wanted) if self._held and len(wanted) else wanted
-        if self._fingerprint is not None and len(doubtful):
-            unsure = [number for number in doubtful.tolist() if number not in self._vectors]
-            left = np.union1d(left, np.array(unsure, np.int64))
-        if len(left):
-            self._read(left.tolist())
+        wanted = set(numbers) - self._heard
+        self._heard |= wanted
+        left = self._not_told(sorted(wanted)) if self._held and wanted else wanted
+        if self._fingerprint is not None:
+            left = left.union(number for number in doubtful if number not in self._vectors)
+        if left:
+            self._read(sorted(left))
 
     def _read(self, numbers: list[int]) -> None:
         """In one statement, in the order in which they lie."""
@@ -89,74 +85,69 @@ class Jury:
             self._vectors.update(dict.fromkeys(numbers))
             self._vectors.update([(row[0], row[-1]) for row in found])
 
-    def _not_told(self, wanted: Numbers) -> Numbers:
+    def _not_told(self, wanted: list[int]) -> set[int]:
         """Learn from the segments what they tell of these memories (ascending); those that must be read."""
-        aside = self._aside(wanted)
-        left = np.setdiff1d(wanted, aside, assume_unique=True) if len(aside) else wanted
+        must_be_read = self._aside(wanted)
+        if must_be_read:
+            wanted = [number for number in wanted if number not in must_be_read]
         for segment, stale in self._held:
-            for number in self._namespaces.numbers:
-                span = segment.span(number)
-                docs = segment.within(span, left) if span[0] < span[1] else None
-                if docs is None or not len(docs):
-                    continue
-                found = segment.numbers[docs]
-                if len(stale):
-                    holds = ~spans.among(found, stale)
-                    docs, found = docs[holds], found[holds]
-                self._learn(segment, docs, found)
-                left = left[~spans.among(left, found)] if len(found) < len(left) else _NOBODY
-        return np.union1d(left, aside) if len(aside) else left
+            if len(stale):
+                outdated = set(stale.tolist())
+                must_be_read.update(number for number in wanted if number in outdated)
+                wanted = [number for number in wanted if number not in outdated]
+            for namespace in self._namespaces.numbers:
+                span = segment.span(namespace)
+                if wanted and span[0] < span[1]:
+                    wanted = self._learn(wanted, kernel.told(segment, wanted, span, self._within))
+        return must_be_read.union(wanted)
 
-    def _learn(self, segment: WordSegment, docs: NDArray[np.int32], numbers: Numbers) -> None:
-        """Of those in scope what ranking needs; the others are out."""
-        scope, facts = self._scope, segment.facts
-        inside = facts.are_of(docs, scope.kinds)
+    def _learn(self, numbers: Sequence[int], told: Sequence[Told]) -> list[int]:
+        """Keep what was told of these; the others."""
+        pairs = list(zip(numbers, told, strict=True))
+        self._known.update([pair for pair in pairs if pair[1]])  # type: ignore[misc]
+        return [number for number, fact in pairs if fact is None]
+
+    @cached_property
+    def _within(self) -> Within:
+        scope = self._scope
         since, until = micros_or_none(scope.since), micros_or_none(scope.until)
-        if since is not None:
-            inside &= facts.created(docs) >= since
-        if until is not None:
-            inside &= facts.created(docs) < until
-        if not inside.all():
-            docs, numbers = docs[inside], numbers[inside]
-        self._known.update(zip(numbers.tolist(), facts.at(docs), strict=True))
-
-    def _aside(self, wanted: Numbers) -> Numbers:
-        """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
-        namespaces = self._namespaces.numbers
-        first, last = int(wanted[0]), int(wanted[-1])
-        found = self._statements.rows(
-            "aside", namespaces=namespaces, first=first, last=last, limit=_FEW_ASIDE
+        kinds = sum(1 << KINDS.index(kind) for kind in set(scope.kinds))
+        return Within(
+            kinds,
+            Within._field_defaults["since"] if since is None else since,
+            Within._field_defaults["until"] if until is None else until,
         )
-        if len(found) == _FEW_ASIDE:
-            found = self._statements.rows("aside_among", namespaces=namespaces, numbers=wanted.tolist())
-        aside = np.array(sorted(row[0] for row in found), np.int64)
-        return aside[spans.among(aside, wanted)]
 
-    def of_memories(self, numbers: Numbers, scores: Sequence[float], limit: int) -> list[Candidate]:
+    def _aside(self, wanted: list[int]) -> set[int]:
+        """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
+        asked = {"namespaces": self._namespaces.numbers, "first": wanted[0], "last": wanted[-1]}
+        found = self._statements.rows("aside", **asked, limit=_FEW_ASIDE)
+        if len(found) == _FEW_ASIDE:
+            found = self._statements.rows("aside_among", namespaces=asked["namespaces"], numbers=wanted)
+        return {row[0] for row in found}.intersection(wanted) if found else set()
+
+    def of_memories(self, numbers: Sequence[int], scores: Sequence[float], limit: int) -> list[Candidate]:
         """The first of these that are in scope. Those far down the list are read only if they are needed."""
         found: list[Candidate] = []
         first = reach(limit)
         for some in (slice(0, first), slice(first, None)):
-            if len(found) < limit and len(numbers[some]):
+            if len(found) < limit and numbers[some]:
                 self.hear(numbers[some])
-                found += self._candidates(numbers[some].tolist(), scores[some])
+                found += self._candidates(numbers[some], scores[some])
         return found[:limit]
 
-    def of_vectors(
-        self, vectors: Numbers, memories: Numbers, scores: Sequence[float], doubtful: Numbers, limit: int
-    ) -> list[Candidate]:
+    def of_vectors(self, nearest: Nearest, doubtful: Sequence[int], limit: int) -> list[Candidate]:
         """The first of these whose memories are in scope and, where that is in doubt, have that vector."""
+        vectors, memories, scores = nearest
         self.hear(memories, doubtful)
-        numbers = memories.tolist()
         if self._vectors:
-            holding = [
-                self._vectors.get(memory, vector) == vector
-                for vector, memory in zip(vectors.tolist(), numbers, strict=True)
+            held = [
+                (memory, score)
+                for vector, memory, score in zip(vectors, memories, scores, strict=True)
+                if self._vectors.get(memory, vector) == vector
             ]
-            pairs = zip(numbers, scores, holding, strict=True)
-            held = [(number, score) for number, score, holds in pairs if holds]
-            numbers, scores = [number for number, _ in held], [score for _, score in held]
-        return self._candidates(numbers, scores)[:limit]
+            memories, scores = [memory for memory, _ in held], [score for _, score in held]
+        return self._candidates(memories, scores)[:limit]
 
     def _candidates(self, numbers: Sequence[int], scores: Sequence[float]) -> list[Candidate]:
         known = self._known

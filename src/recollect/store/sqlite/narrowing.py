@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.query.terms import terms_of
+from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces
@@ -95,8 +96,5 @@ def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -> NDArray[np.int32]:
-    found = []
-    for term in terms:
-        occurrences = segment.term(term)
-        found.append(occurrences.inside(*span).docs if occurrences else np.empty(0, np.int32))
-    return reduce(np.intersect1d, found)
+    places = kernel.find(segment, [(term.encode(), None) for term in terms])
+    return reduce(np.intersect1d, [segment.occurrences(place).inside(*span).docs for place in places])

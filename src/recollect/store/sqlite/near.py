@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.sqlite.derived import spans
-from recollect.store.sqlite.derived.codes import products
+from recollect.store.sqlite.derived.kernel import Nearest
 from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.derived.vectors import Nearest
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespace, Namespaces
 from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
 
-NONE = Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-EXACT = 24
-"""So many of the nearest are compared by their whole vectors."""
+NONE: Nearest = ([], [], [])
 
 
 class Near:
@@ -46,22 +45,22 @@ class Near:
             if space.generation is not None and space.facts.generation == nearness.generation
         ]
 
+        self._begun = self._begin(reach(self._limit), allowed)
+
     def similarities(self, memories: Sequence[Key]) -> dict[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
-        asked = np.sort(np.array(memories, np.int64))
+        asked: list[Any] = sorted(memories)  # type: ignore[type-var]
         return {key: score for space in self._spaces for key, score in space.similarities(asked).items()}
 
     @cached_property
-    def _first(self) -> Nearest:
-        return self._nearest(reach(self._limit), self._allowed)
-
     def first(self) -> Nearest:
         """Who will be looked at first."""
-        return self._first
+        return self._begun()
 
-    def doubtful(self, nearest: Nearest) -> NDArray[np.int64]:
+    def doubtful(self, nearest: Nearest) -> list[int]:
         """Of these the memories whose vectors were read from rows earlier, and may have others by now."""
-        return nearest.memories[nearest.numbers > self._upto]
+        upto = self._upto
+        return [memory for number, memory in zip(nearest[0], nearest[1], strict=True) if number > upto]
 
     def found(self, jury: Jury) -> list[Candidate]:
         """The nearest memories in scope, nearest first.
@@ -70,12 +69,12 @@ class Near:
         itself say which vectors to look at.
         """
         limit = self._limit
-        found = self._judged(jury, self._first)
-        if len(found) >= limit or len(self._first.numbers) < reach(limit):
+        found = self._judged(jury, self.first)
+        if len(found) >= limit or len(self.first[0]) < reach(limit):
             return found
         most = reach(limit) * WIDER
-        wider = self._nearest(most, self._allowed)
-        if len(found := self._judged(jury, wider)) >= limit or len(wider.numbers) < most:
+        wider = self._begin(most, self._allowed)()
+        if len(found := self._judged(jury, wider)) >= limit or len(wider[0]) < most:
             return found
         return self._found_of_everyone(jury)
 
@@ -83,18 +82,31 @@ class Near:
         """Vectors that memories had before may still be held: behind them, further ones are looked at."""
         most = reach(self._limit)
         while True:
-            nearest = self._nearest(most, jury.everyone)
+            nearest = self._begin(most, jury.everyone)()
             found = self._judged(jury, nearest)
-            if len(found) >= self._limit or len(nearest.numbers) < most:
+            if len(found) >= self._limit or len(nearest[0]) < most:
                 return found
             most *= WIDER
 
     def _judged(self, jury: Jury, nearest: Nearest) -> list[Candidate]:
-        vectors, memories, scores = nearest
-        return jury.of_vectors(vectors, memories, scores.tolist(), self.doubtful(nearest), self._limit)
+        return jury.of_vectors(nearest, self.doubtful(nearest), self._limit)
 
-    def _nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
-        return _nearest(self._statements, self._spaces, most, memories) if most and self._spaces else NONE
+    def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:
+        """What gives the nearest of all, nearest first."""
+        if not most:
+            return lambda: NONE
+        parts = [part for space in self._spaces for part in space.nearest(most, memories)]
+        return lambda: _nearest_of([part() for part in parts], most)
+
+
+def _nearest_of(parts: Sequence[Nearest], most: int) -> Nearest:
+    """The nearest of several, of which each is in order."""
+    some = [part for part in parts if part[0]]
+    if len(some) == 1 and len(some[0][0]) <= most:
+        return some[0]
+    every = (zip(part[2], part[0], part[1], strict=True) for part in some)
+    found = sorted(chain.from_iterable(every), key=lambda each: (-each[0], each[1]))[:most]
+    return [each[1] for each in found], [each[2] for each in found], [each[0] for each in found]
 
 
 class _Space:
@@ -110,47 +122,49 @@ class _Space:
         newest: int,
     ) -> None:
         assert space.generation is not None
-        self.vector = vector
+        self.vector = np.ascontiguousarray(vector, np.float32)
         self._number = space.number
         self._segments = opened.of_generation(space.generation)
-        self._newer = NONE
+        self._newer: _Newer | None = None
         if newest > (after := opened.vectors_upto):
             known = space.number, space.generation, space.removed
-            self._newer = Nearest(*arenas.similarities(statements, *known, vector, after, newest))
+            self._newer = _Newer(*arenas.similarities(statements, *known, vector, after, newest))
 
-    def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Nearest]:
-        """The nearest of each part, or more; of these memories alone, if given."""
-        newer = self._newer if memories is None else self._newer_of(memories)
+    def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Callable[[], Nearest]]:
+        """What gives the nearest of each part, or more; of these memories alone, if given."""
+        newer = self._newer
         older = [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
-        return [*older, newer]
+        return older if newer is None else [*older, lambda: newer.nearest(most, memories)]
 
-    def _newer_of(self, memories: NDArray[np.int64]) -> Nearest:
-        return self._newer.at(np.flatnonzero(spans.among(self._newer.memories, memories)))
-
-    def similarities(self, memories: NDArray[np.int64]) -> dict[Key, float]:
+    def similarities(self, memories: list[int]) -> dict[Key, float]:
         """How near these memories (ascending) are, by their newest vector."""
-        newer = self._newer_of(memories)
-        older = [segment.of_memories(self._number, self.vector, memories) for segment in self._segments]
-        return {
-            key: score
-            for part in (*older, newer)
-            for key, score in zip(part.memories.tolist(), part.scores.tolist(), strict=True)
-        }
+        found: dict[Key, float] = {}
+        for segment in self._segments:
+            scores = segment.similar(self._number, self.vector, memories)
+            found.update(
+                (key, score) for key, score in zip(memories, scores, strict=True) if score is not None
+            )
+        if self._newer is not None:
+            _, newer, near = self._newer.of(np.array(memories, np.int64))
+            found.update(zip(newer.tolist(), near.tolist(), strict=True))
+        return found
 
 
-def _nearest(
-    statements: Statements, spaces: Sequence[_Space], most: int, memories: NDArray[np.int64] | None
-) -> Nearest:
-    """The nearest of all, nearest first; the first few by their whole vectors."""
-    parts = [part for space in spaces for part in space.nearest(most, memories)]
-    found = Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    found = found.at(best(found.scores, most))
-    if all(len(part.numbers) == 0 for part in parts[:-1]):
-        return found  # nothing of it is from a segment
-    first = found.numbers[:EXACT].tolist()
-    exact: dict[int, bytes] = dict(statements.rows("vectors_by_number", numbers=first))
-    places = [place for place, number in enumerate(first) if number in exact]
-    rows = np.frombuffer(b"".join([exact[first[place]] for place in places]), "<f4")
-    scores = found.scores.copy()
-    scores[places] = products(rows.reshape(len(places), -1), spaces[0].vector) if places else ()
-    return Nearest(found.numbers, found.memories, scores).at(np.argsort(-scores, kind="stable"))
+class _Newer(NamedTuple):
+    """Vectors that no segment has, the memories they belong to, and how near each is."""
+
+    numbers: NDArray[np.int64]
+    memories: NDArray[np.int64]
+    scores: Vector
+
+    def of(self, memories: NDArray[np.int64]) -> _Newer:
+        """Those of these memories (ascending)."""
+        inside = spans.among(self.memories, memories)
+        return _Newer(self.numbers[inside], self.memories[inside], self.scores[inside])
+
+    def nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
+        """The nearest; of these memories alone, if given."""
+        among = self if memories is None else self.of(memories)
+        order = best(among.scores, most)
+        numbers, found, scores = (column[order].tolist() for column in among)
+        return numbers, found, scores

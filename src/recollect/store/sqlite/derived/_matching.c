@@ -18,6 +18,8 @@
 #define B 0.75
 #define NEARLY 0.96f
 #define SOMETHING 1e-30f
+#define MOST_TIMES 63
+#define COLUMNS 13
 
 static void sink(float *heap, Py_ssize_t size, float value)
 {
@@ -31,22 +33,98 @@ static void sink(float *heap, Py_ssize_t size, float value)
     heap[at] = value;
 }
 
-/* A term of a question: who has it, ascending, with a code for each, and what it counts. Memories before `next` are
-   done with. */
+/* The arrays of a segment, in the order in which they are given. Memories stand by position, terms in their order. */
+enum { NUMBERS, LENGTHS, KINDS, CREATED, SESSIONS, PLACES, TOKENS, SPEAKERS, DOCS, CODES, OFFSETS, CUTS, LETTERS };
+
+static const Py_ssize_t WIDTHS[COLUMNS] = {8, 4, 1, 8, 8, 4, 4, 4, 4, 2, 8, 8, 1};
+
 typedef struct {
-    Py_buffer docs, codes;
-    const int32_t *doc_of;
-    const uint16_t *code_of;
+    Py_buffer held[COLUMNS];
+    Py_ssize_t taken, memories, occurrences, terms;
+    const int64_t *numbers, *created, *sessions, *offsets, *cuts;
+    const int32_t *lengths, *places, *tokens, *speakers, *docs;
+    const uint16_t *codes;
+    const uint8_t *kinds;
+} Segment;
+
+static const char NAME[] = "recollect.words";
+
+static void *lying(const char *what)
+{
+    PyErr_SetString(PyExc_IndexError, what);
+    return NULL;
+}
+
+static void let_go(Segment *segment)
+{
+    while (segment->taken) PyBuffer_Release(segment->held + --segment->taken);
+    free(segment);
+}
+
+static void drop(PyObject *capsule)
+{
+    let_go(PyCapsule_GetPointer(capsule, NAME));
+}
+
+static int fits(const Segment *segment)
+{
+    for (int column = NUMBERS; column <= SPEAKERS; column++)
+        if (segment->held[column].len != segment->memories * WIDTHS[column]) return 0;
+    return segment->held[CODES].len == segment->occurrences * WIDTHS[CODES] && segment->terms >= 0
+        && segment->held[CUTS].len == segment->held[OFFSETS].len;
+}
+
+/* A segment that is asked again and again, from its arrays. */
+static PyObject *hold(PyObject *self, PyObject *given)
+{
+    Segment *segment = calloc(1, sizeof(Segment));
+    if (!segment) return PyErr_NoMemory();
+    Py_buffer *held = segment->held;
+    for (; segment->taken < COLUMNS; segment->taken++) {
+        PyObject *array = PyTuple_GetItem(given, segment->taken);
+        if (!array || PyObject_GetBuffer(array, held + segment->taken, PyBUF_SIMPLE)) {
+            let_go(segment);
+            return NULL;
+        }
+    }
+    segment->memories = held[NUMBERS].len / WIDTHS[NUMBERS];
+    segment->occurrences = held[DOCS].len / WIDTHS[DOCS];
+    segment->terms = held[CUTS].len / WIDTHS[CUTS] - 1;
+    segment->numbers = held[NUMBERS].buf;
+    segment->lengths = held[LENGTHS].buf;
+    segment->kinds = held[KINDS].buf;
+    segment->created = held[CREATED].buf;
+    segment->sessions = held[SESSIONS].buf;
+    segment->places = held[PLACES].buf;
+    segment->tokens = held[TOKENS].buf;
+    segment->speakers = held[SPEAKERS].buf;
+    segment->docs = held[DOCS].buf;
+    segment->codes = held[CODES].buf;
+    segment->offsets = held[OFFSETS].buf;
+    segment->cuts = held[CUTS].buf;
+    PyObject *capsule = fits(segment) ? PyCapsule_New(segment, NAME, drop) : lying("the arrays do not fit each other");
+    if (!capsule) let_go(segment);
+    return capsule;
+}
+
+/* The occurrences of one term: from where to where they are in the segment. Memories before `next` are done with. */
+typedef struct {
     Py_ssize_t first, last, next;
+} List;
+
+/* What is looked for, and what it counts: a term, or several that begin alike and count together. */
+typedef struct {
+    List *lists;
+    Py_ssize_t count;
     double rarity;
 } Term;
 
 /* What is looked for in a span of memories, and how it is counted. */
 typedef struct {
+    const Segment *segment;
     Term *terms;
     Py_ssize_t count, start, size, known;
     const float *weights;
-    const int32_t *lengths;
     const uint8_t *allowed;
     double average;
     Py_ssize_t most;
@@ -55,46 +133,76 @@ typedef struct {
 /* The best so far: where they stand, ascending, and what they come to. Nobody below the floor is wanted. */
 typedef struct {
     float floor, *scores, *heap, *values;
+    uint16_t *together;
+    int16_t *met;
     int32_t *places;
     Py_ssize_t held, room;
 } Finding;
 
-static Py_ssize_t first_from(const Term *term, Py_ssize_t low, Py_ssize_t high, int64_t doc)
+static Py_ssize_t first_from(const int32_t *docs, Py_ssize_t low, Py_ssize_t high, int64_t doc)
 {
     while (low < high) {
         const Py_ssize_t middle = low + (high - low) / 2;
-        if (term->doc_of[middle] < doc) low = middle + 1;
+        if (docs[middle] < doc) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
 /* The code of a memory not before the one that was looked up last; 0 where the term does not stand. */
-static uint16_t look_up(const Term *term, Py_ssize_t *from, int64_t doc)
+static uint16_t look_up(const Segment *segment, List *list, int64_t doc)
 {
-    Py_ssize_t stride = 1, low = *from;
-    while (low + stride < term->last && term->doc_of[low + stride] < doc) {
+    Py_ssize_t stride = 1, low = list->next;
+    while (low + stride < list->last && segment->docs[low + stride] < doc) {
         low += stride;
         stride *= 2;
     }
-    *from = low = first_from(term, low, low + stride < term->last ? low + stride : term->last, doc);
-    return low < term->last && term->doc_of[low] == doc ? term->code_of[low] : 0;
+    list->next = low = first_from(segment->docs, low, low + stride < list->last ? low + stride : list->last, doc);
+    return low < list->last && segment->docs[low] == doc ? segment->codes[low] : 0;
 }
 
 /* Add what a term counts to the scores of a block; 0 if a position or a code lies. */
-static int add_term(const Matching *matching, Term *term, Py_ssize_t first, Py_ssize_t last, float *scores)
+static int add_list(const Matching *matching, List *list, float rarity, Py_ssize_t first, Py_ssize_t last, float *scores)
 {
-    const float rarity = (float)term->rarity;
-    Py_ssize_t at = term->next;
-    for (; at < term->last && term->doc_of[at] < last; at++) {
-        const Py_ssize_t doc = term->doc_of[at];
-        const uint16_t code = term->code_of[at];
-        if (doc < first || code >= matching->known) return 0;
-        if (matching->allowed && !matching->allowed[doc - matching->start]) continue;
-        scores[doc - first] += matching->weights[code] * rarity;
+    const int32_t *docs = matching->segment->docs;
+    const uint16_t *codes = matching->segment->codes;
+    Py_ssize_t at = list->next;
+    for (; at < list->last && docs[at] < last; at++) {
+        const Py_ssize_t doc = docs[at];
+        if (doc < first || codes[at] >= matching->known) return 0;
+        scores[doc - first] += matching->weights[codes[at]] * rarity;
     }
-    term->next = at;
+    list->next = at;
     return 1;
+}
+
+/* The same for several that count together: how often any of them stands in each memory of the block. */
+static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_ssize_t last, Finding *finding)
+{
+    const int32_t *docs = matching->segment->docs;
+    const uint16_t *codes = matching->segment->codes;
+    const float rarity = (float)term->rarity;
+    Py_ssize_t met = 0;
+    for (Py_ssize_t number = 0; number < term->count; number++) {
+        List *list = term->lists + number;
+        Py_ssize_t at = list->next;
+        for (; at < list->last && docs[at] < last; at++) {
+            if (docs[at] < first) return 0;
+            uint16_t *together = finding->together + (docs[at] - first);
+            if (!*together) finding->met[met++] = (int16_t)(docs[at] - first);
+            const int times = (*together >> 8) + (codes[at] >> 8);
+            *together = (uint16_t)((times < MOST_TIMES ? times : MOST_TIMES) << 8 | (codes[at] & 255));
+        }
+        list->next = at;
+    }
+    int is_right = 1;
+    while (met) {
+        uint16_t *together = finding->together + finding->met[--met];
+        if (*together < matching->known) finding->scores[finding->met[met]] += matching->weights[*together] * rarity;
+        else is_right = 0;
+        *together = 0;
+    }
+    return is_right;
 }
 
 INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
@@ -129,6 +237,7 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
         for (Py_ssize_t at = some; at < end; at++) {
             const float score = finding->scores[at];
             if (score < finding->floor) continue;
+            if (matching->allowed && !matching->allowed[first + at - matching->start]) continue;
             finding->places[finding->held] = (int32_t)(first + at);
             finding->values[finding->held++] = score;
             if (score <= finding->heap[0]) continue;
@@ -138,20 +247,40 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
     }
 }
 
-/* The score of each to the last bit, as if there were no other segment. */
-static void score_exactly(const Matching *matching, const int32_t *places, Py_ssize_t count, double *scores)
+/* A memory and its score to the last bit, as if there were no other segment. */
+typedef struct {
+    double score;
+    int64_t number;
+} Scored;
+
+static int by_score(const void *one, const void *other)
 {
-    memset(scores, 0, count * sizeof(double));
+    const Scored *a = one, *b = other;
+    if (a->score != b->score) return a->score > b->score ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void score_exactly(const Matching *matching, const Finding *finding, Scored *scored)
+{
+    const Segment *segment = matching->segment;
+    for (Py_ssize_t at = 0; at < finding->held; at++)
+        scored[at] = (Scored){0, segment->numbers[finding->places[at]]};
     for (Py_ssize_t number = 0; number < matching->count; number++) {
-        const Term *term = matching->terms + number;
-        Py_ssize_t from = term->first;
-        for (Py_ssize_t at = 0; at < count; at++) {
-            const int64_t place = places[at];
-            const double often = look_up(term, &from, place) >> 8;
-            const double length = matching->lengths[place];
-            scores[at] += often * (K1 + 1) / (often + K1 * (1 - B + B * length / matching->average)) * term->rarity;
+        Term *term = matching->terms + number;
+        for (Py_ssize_t list = 0; list < term->count; list++) term->lists[list].next = term->lists[list].first;
+        for (Py_ssize_t at = 0; at < finding->held; at++) {
+            const int64_t place = finding->places[at];
+            int times = 0;
+            for (Py_ssize_t list = 0; list < term->count; list++)
+                times += look_up(segment, term->lists + list, place) >> 8;
+            const double often = times < MOST_TIMES ? times : MOST_TIMES, length = segment->lengths[place];
+            scored[at].score +=
+                often * (K1 + 1) / (often + K1 * (1 - B + B * length / matching->average)) * term->rarity;
         }
     }
+    for (Py_ssize_t at = 0; at < finding->held; at++)
+        if (isnan(scored[at].score)) scored[at].score = 0;
+    qsort(scored, finding->held, sizeof(Scored), by_score);
 }
 
 /* Room for a whole block besides those who are held: any number may be equally good. */
@@ -174,8 +303,13 @@ static int find_best(const Matching *matching, Finding *finding)
     for (Py_ssize_t first = matching->start; first < end; first += MEMORIES) {
         const Py_ssize_t last = end - first < MEMORIES ? end : first + MEMORIES;
         memset(finding->scores, 0, (last - first) * sizeof(float));
-        for (Py_ssize_t at = 0; at < matching->count; at++)
-            if (!add_term(matching, matching->terms + at, first, last, finding->scores)) return 0;
+        for (Py_ssize_t at = 0; at < matching->count; at++) {
+            Term *term = matching->terms + at;
+            if (term->count == 1
+                    ? !add_list(matching, term->lists, (float)term->rarity, first, last, finding->scores)
+                    : !add_lists(matching, term, first, last, finding))
+                return 0;
+        }
         if (!has_room(finding)) return NO_ROOM;
         take_in(matching, finding, first, last - first);
         keep_highest(matching, finding);
@@ -188,134 +322,318 @@ static int make_finding(Finding *finding, const Matching *matching, double floor
     *finding = (Finding){.floor = fmaxf((float)floor, SOMETHING)};
     finding->scores = malloc(MEMORIES * sizeof(float));
     finding->heap = calloc(matching->most, sizeof(float));
-    return finding->scores && finding->heap && has_room(finding);
+    finding->together = calloc(MEMORIES, sizeof(uint16_t));
+    finding->met = malloc(MEMORIES * sizeof(int16_t));
+    return finding->scores && finding->heap && finding->together && finding->met && has_room(finding);
 }
 
 static void free_finding(Finding *finding)
 {
     free(finding->scores);
     free(finding->heap);
+    free(finding->together);
+    free(finding->met);
     free(finding->values);
     free(finding->places);
+}
+
+/* Numbers and scores as two lists. */
+static PyObject *listed(const Scored *scored, Py_ssize_t count)
+{
+    PyObject *numbers = PyList_New(count), *scores = PyList_New(count);
+    for (Py_ssize_t at = 0; at < count && numbers && scores; at++) {
+        PyList_SetItem(numbers, at, PyLong_FromLongLong(scored[at].number));
+        PyList_SetItem(scores, at, PyFloat_FromDouble(scored[at].score));
+    }
+    PyObject *both = numbers && scores && !PyErr_Occurred() ? PyTuple_Pack(2, numbers, scores) : NULL;
+    Py_XDECREF(numbers);
+    Py_XDECREF(scores);
+    return both;
 }
 
 static PyObject *found_best(const Matching *matching, double floor)
 {
     Finding finding;
     PyObject *result = NULL;
-    double *exact = NULL;
+    Scored *scored = NULL;
     int is_right = NO_ROOM;
     if (make_finding(&finding, matching, floor)) {
         Py_BEGIN_ALLOW_THREADS
         is_right = find_best(matching, &finding);
-        if (is_right == 1 && (exact = malloc((finding.held + 1) * sizeof(double))))
-            score_exactly(matching, finding.places, finding.held, exact);
+        if (is_right == 1 && (scored = malloc((finding.held + 1) * sizeof(Scored))))
+            score_exactly(matching, &finding, scored);
         Py_END_ALLOW_THREADS
     }
-    if (!is_right) PyErr_SetString(PyExc_IndexError, "there is no such memory");
-    else if (!exact) PyErr_NoMemory();
-    else
-        result = Py_BuildValue("y#y#", (char *)finding.places, finding.held * (Py_ssize_t)sizeof(int32_t),
-                               (char *)exact, finding.held * (Py_ssize_t)sizeof(double));
+    if (!is_right) lying("there is no such memory");
+    else if (!scored) PyErr_NoMemory();
+    else result = listed(scored, finding.held < matching->most ? finding.held : matching->most);
     free_finding(&finding);
-    free(exact);
+    free(scored);
     return result;
 }
 
-/* A term from (docs, codes, rarity); whoever is before or behind the span is passed over. */
-static int take_term(Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t end)
+/* The lists of the terms from one place to another; whoever is before or behind the span is passed over. */
+static int take_term(const Segment *segment, Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t end)
 {
-    if (!PyArg_ParseTuple(given, "y*y*d", &term->docs, &term->codes, &term->rarity)) return 0;
-    const Py_ssize_t count = term->docs.len / (Py_ssize_t)sizeof(int32_t);
-    term->doc_of = term->docs.buf;
-    term->code_of = term->codes.buf;
-    term->first = first_from(term, 0, count, start);
-    term->last = first_from(term, term->first, count, end);
-    term->next = term->first;
-    if (term->codes.len == count * (Py_ssize_t)sizeof(uint16_t)) return 1;
-    PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
-    PyBuffer_Release(&term->docs);
-    PyBuffer_Release(&term->codes);
-    return 0;
+    Py_ssize_t first, last;
+    if (!PyArg_ParseTuple(given, "nn", &first, &last)) return 0;
+    if (first < 0 || last < first || last > segment->terms) return lying("there is no such term") != NULL;
+    term->lists = calloc(last - first + 1, sizeof(List));
+    if (!term->lists) return PyErr_NoMemory() != NULL;
+    for (Py_ssize_t at = first; at < last; at++) {
+        const int64_t from = segment->offsets[at], to = segment->offsets[at + 1];
+        if (from < 0 || to < from || to > segment->occurrences) return lying("there is no such term") != NULL;
+        List *list = term->lists + term->count;
+        list->first = list->next = first_from(segment->docs, from, to, start);
+        list->last = first_from(segment->docs, list->first, to, end);
+        term->count += list->first < list->last;
+    }
+    return 1;
+}
+
+static void free_terms(Term *terms, Py_ssize_t count)
+{
+    for (Py_ssize_t at = 0; terms && at < count; at++) free(terms[at].lists);
+    free(terms);
+}
+
+/* The terms at these places within a span, each with its rarity, if that is given; NULL if there are none such. */
+static Term *take_terms(const Segment *segment, PyObject *places, PyObject *rarity, Py_ssize_t start, Py_ssize_t end)
+{
+    const Py_ssize_t count = PyList_Size(places);
+    Term *terms = calloc(count + 1, sizeof(Term));
+    if (!terms) return (Term *)PyErr_NoMemory();
+    for (Py_ssize_t at = 0; at < count; at++) {
+        int is_taken = take_term(segment, terms + at, PyList_GetItem(places, at), start, end);
+        if (is_taken && rarity) {
+            PyObject *rare = PyList_GetItem(rarity, at);
+            terms[at].rarity = rare ? PyFloat_AsDouble(rare) : 0;
+            is_taken = !PyErr_Occurred();
+        }
+        if (!is_taken) {
+            free_terms(terms, count);
+            return NULL;
+        }
+    }
+    return terms;
 }
 
 static PyObject *best(PyObject *self, PyObject *given)
 {
-    PyObject *terms, *result = NULL;
-    Py_buffer weights, lengths, permitted;
-    Py_ssize_t start, end, most, taken = 0;
+    PyObject *capsule, *places, *rarity, *result = NULL;
+    Py_buffer weights, permitted;
+    Py_ssize_t start, end, most;
     double average, floor;
-    if (!PyArg_ParseTuple(given, "O!y*y*y*nnndd", &PyList_Type, &terms, &weights, &lengths, &permitted, &start, &end,
-                          &most, &average, &floor))
+    if (!PyArg_ParseTuple(given, "OO!O!y*y*nnndd", &capsule, &PyList_Type, &places, &PyList_Type, &rarity, &weights,
+                          &permitted, &start, &end, &most, &average, &floor))
         return NULL;
-    const Py_ssize_t count = PyList_Size(terms);
-    Matching matching = {NULL, count, start, end - start, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
-                         lengths.buf, permitted.len ? permitted.buf : NULL, average, most};
-    if (start < 0 || end < start || most < 1 || end > lengths.len / (Py_ssize_t)sizeof(int32_t)
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    if (!segment) goto done;
+    if (start < 0 || end < start || end > segment->memories || most < 1
         || (permitted.len && permitted.len != end - start)) {
-        PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
+        lying("the arrays do not fit each other");
         goto done;
     }
-    matching.terms = calloc(count + 1, sizeof(Term));
-    if (!matching.terms) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    while (taken < count && take_term(matching.terms + taken, PyList_GetItem(terms, taken), start, end))
-        taken++;
-    if (taken == count) result = found_best(&matching, floor);
-    for (Py_ssize_t at = 0; at < taken; at++) {
-        PyBuffer_Release(&matching.terms[at].docs);
-        PyBuffer_Release(&matching.terms[at].codes);
-    }
+    Term *terms = take_terms(segment, places, rarity, start, end);
+    if (!terms) goto done;
+    const Py_ssize_t count = PyList_Size(places);
+    Matching matching = {segment, terms, count, start, end - start, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
+                         permitted.len ? permitted.buf : NULL, average, most};
+    result = found_best(&matching, floor);
+    free_terms(terms, count);
 done:
-    free(matching.terms);
     PyBuffer_Release(&weights);
-    PyBuffer_Release(&lengths);
     PyBuffer_Release(&permitted);
     return result;
 }
 
-/* How a term compares with one that is looked for: below 0 if it is before it; 2 if the arrays lie. A term that was
+/* How many memories have any of the terms that count together, but for those who are masked; -1 if positions lie. */
+static Py_ssize_t count_having(const Segment *segment, const Term *term, const Py_buffer *masked, uint8_t *met)
+{
+    const int32_t *docs = segment->docs, *out = masked->buf;
+    const Py_ssize_t outside = masked->len / (Py_ssize_t)sizeof(int32_t);
+    Py_ssize_t having = 0;
+    if (term->count == 1) {
+        having = term->lists->last - term->lists->first;
+        for (Py_ssize_t at = 0; at < outside; at++) {
+            const Py_ssize_t place = first_from(docs, term->lists->first, term->lists->last, out[at]);
+            having -= place < term->lists->last && docs[place] == out[at];
+        }
+        return having;
+    }
+    memset(met, 0, segment->memories);
+    for (Py_ssize_t at = 0; at < outside; at++) {
+        if (out[at] < 0 || out[at] >= segment->memories) return -1;
+        met[out[at]] = 1;
+    }
+    for (Py_ssize_t list = 0; list < term->count; list++)
+        for (Py_ssize_t at = term->lists[list].first; at < term->lists[list].last; at++) {
+            if (docs[at] < 0 || docs[at] >= segment->memories) return -1;
+            having += !met[docs[at]];
+            met[docs[at]] = 1;
+        }
+    return having;
+}
+
+static PyObject *having(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *places, *result = NULL;
+    Py_buffer masked;
+    if (!PyArg_ParseTuple(given, "OO!y*", &capsule, &PyList_Type, &places, &masked)) return NULL;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    const Py_ssize_t count = PyList_Size(places);
+    Term *terms = segment ? take_terms(segment, places, NULL, 0, segment->memories) : NULL;
+    uint8_t *met = terms ? malloc(segment->memories + 1) : NULL;
+    if (met) result = PyList_New(count);
+    else if (terms) PyErr_NoMemory();
+    for (Py_ssize_t at = 0; result && at < count; at++) {
+        const Py_ssize_t found = count_having(segment, terms + at, &masked, met);
+        PyObject *number = found < 0 ? lying("there is no such memory") : PyLong_FromSsize_t(found);
+        if (number) PyList_SetItem(result, at, number);
+        else Py_CLEAR(result);
+    }
+    free(met);
+    if (terms) free_terms(terms, count);
+    PyBuffer_Release(&masked);
+    return result;
+}
+
+/* How a term compares with one that is looked for: below 0 if it is before it; LIES if the arrays lie. A term that was
    struck out begins with a zero: STRUCK. */
 #define STRUCK 3
 #define LIES 2
-static int compare(const Py_buffer *letters, const int64_t *cuts, Py_ssize_t at, const Py_buffer *wanted)
+static int compare(const Segment *segment, Py_ssize_t at, const char *wanted, Py_ssize_t length)
 {
-    const int64_t start = cuts[at], end = cuts[at + 1];
-    if (start < 0 || end < start || end > letters->len) return LIES;
-    const char *text = (const char *)letters->buf + start;
-    const Py_ssize_t size = (Py_ssize_t)(end - start), shared = size < wanted->len ? size : wanted->len;
+    const int64_t start = segment->cuts[at], end = segment->cuts[at + 1];
+    if (start < 0 || end < start || end > segment->held[LETTERS].len) return LIES;
+    const char *text = (const char *)segment->held[LETTERS].buf + start;
+    const Py_ssize_t size = (Py_ssize_t)(end - start), shared = size < length ? size : length;
     if (size && !text[0]) return STRUCK;
-    const int order = memcmp(text, wanted->buf, shared);
-    return order < 0 || (order == 0 && size < wanted->len) ? -1 : order > 0 || size > wanted->len;
+    const int order = memcmp(text, wanted, shared);
+    return order < 0 || (order == 0 && size < length) ? -1 : order > 0 || size > length;
 }
 
-static PyObject *place(PyObject *self, PyObject *given)
+/* The first term that is not before this one; -1 if the arrays lie. */
+static Py_ssize_t place_of(const Segment *segment, const char *wanted, Py_ssize_t length)
 {
-    Py_buffer letters, cuts, wanted;
-    if (!PyArg_ParseTuple(given, "y*y*y*", &letters, &cuts, &wanted)) return NULL;
-    Py_ssize_t low = 0, high = cuts.len / (Py_ssize_t)sizeof(int64_t) - 1;
-    int order = 0;
-    while (low < high && order != LIES) {
+    Py_ssize_t low = 0, high = segment->terms;
+    while (low < high) {
         const Py_ssize_t middle = low + (high - low) / 2;
         Py_ssize_t probe = middle;
-        while ((order = compare(&letters, cuts.buf, probe, &wanted)) == STRUCK && probe > low) probe--;
+        int order;
+        while ((order = compare(segment, probe, wanted, length)) == STRUCK && probe > low) probe--;
+        if (order == LIES) return -1;
         if (order < 0 || order == STRUCK) low = middle + 1;
         else high = probe;
     }
-    PyBuffer_Release(&letters);
-    PyBuffer_Release(&cuts);
-    PyBuffer_Release(&wanted);
-    if (order != LIES) return PyLong_FromSsize_t(low);
-    PyErr_SetString(PyExc_IndexError, "there is no such term");
-    return NULL;
+    return low;
+}
+
+static PyObject *places_of(const Segment *segment, PyObject *term, PyObject *longer)
+{
+    char *wanted, *beyond;
+    Py_ssize_t length, far;
+    if (PyBytes_AsStringAndSize(term, &wanted, &length)) return NULL;
+    const Py_ssize_t first = place_of(segment, wanted, length);
+    Py_ssize_t last = first;
+    if (longer != Py_None) {
+        if (PyBytes_AsStringAndSize(longer, &beyond, &far)) return NULL;
+        last = place_of(segment, beyond, far);
+    } else if (first >= 0 && first < segment->terms) {
+        const int order = compare(segment, first, wanted, length);
+        last = order == LIES ? -1 : first + (order == 0);
+    }
+    return first < 0 || last < first ? lying("there is no such term") : Py_BuildValue("nn", first, last);
+}
+
+static PyObject *find(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *terms;
+    if (!PyArg_ParseTuple(given, "OO!", &capsule, &PyList_Type, &terms)) return NULL;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    PyObject *result = segment ? PyList_New(PyList_Size(terms)) : NULL;
+    for (Py_ssize_t at = 0; result && at < PyList_Size(terms); at++) {
+        PyObject *term, *longer, *places = NULL;
+        if (PyArg_ParseTuple(PyList_GetItem(terms, at), "OO", &term, &longer)) places = places_of(segment, term, longer);
+        if (places) PyList_SetItem(result, at, places);
+        else Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* None in place of a number that stands for nothing. */
+static PyObject *number_or_none(int is_there, int64_t number)
+{
+    return is_there ? PyLong_FromLongLong(number) : Py_NewRef(Py_None);
+}
+
+/* What ranking needs to know of the memory at a position. */
+static PyObject *fact_of(const Segment *segment, Py_ssize_t at, PyObject *names)
+{
+    PyObject *speaker = PyList_GetItem(names, segment->speakers[at]);
+    if (!speaker) return NULL;
+    return Py_BuildValue("NNOiL", number_or_none(segment->sessions[at] > 0, segment->sessions[at]),
+                         number_or_none(segment->places[at] >= 0, segment->places[at]), speaker, segment->tokens[at],
+                         (long long)segment->created[at]);
+}
+
+/* Where these memories (ascending) stand, of those from one place to another; -1 for one that does not. */
+static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t from, Py_ssize_t end)
+{
+    const Py_ssize_t count = PyList_Size(wanted);
+    Py_ssize_t *places = malloc((count + 1) * sizeof(Py_ssize_t));
+    if (!places) return (Py_ssize_t *)PyErr_NoMemory();
+    for (Py_ssize_t at = 0; at < count; at++) {
+        const int64_t number = PyLong_AsLongLong(PyList_GetItem(wanted, at));
+        from = place_among(segment->numbers, from, end, number);
+        places[at] = from < end && segment->numbers[from] == number ? from : -1;
+        if (places[at] < 0) continue;
+        FETCH(segment->lengths + from, 1)
+        FETCH(segment->kinds + from, 1)
+        FETCH(segment->created + from, 1)
+        FETCH(segment->sessions + from, 1)
+        FETCH(segment->places + from, 1)
+        FETCH(segment->tokens + from, 1)
+        FETCH(segment->speakers + from, 1)
+    }
+    return places;
+}
+
+static PyObject *told(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *wanted, *names, *result = NULL;
+    Py_ssize_t start, end;
+    unsigned char kinds;
+    long long since, until;
+    if (!PyArg_ParseTuple(given, "OO!nnO!bLL", &capsule, &PyList_Type, &wanted, &start, &end, &PyList_Type, &names, &kinds,
+                          &since, &until))
+        return NULL;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    if (!segment) return NULL;
+    if (start < 0 || end < start || end > segment->memories) return lying("there is no such memory");
+    const Py_ssize_t count = PyList_Size(wanted);
+    Py_ssize_t *places = stand(segment, wanted, start, end);
+    if (places && !PyErr_Occurred()) result = PyList_New(count);
+    for (Py_ssize_t at = 0; result && at < count; at++) {
+        const Py_ssize_t place = places[at];
+        PyObject *fact;
+        if (place < 0 || !segment->lengths[place]) fact = Py_NewRef(Py_None);
+        else if (segment->kinds[place] > 7) fact = lying("there is no such kind");
+        else if (!(kinds >> segment->kinds[place] & 1) || segment->created[place] < since
+                 || segment->created[place] >= until)
+            fact = Py_NewRef(Py_False);
+        else fact = fact_of(segment, place, names);
+        if (fact) PyList_SetItem(result, at, fact);
+        else Py_CLEAR(result);
+    }
+    free(places);
+    return result;
 }
 
 static PyMethodDef methods[] = {
-    {"best", best, METH_VARARGS, NULL},
-    {"place", place, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {"hold", hold, METH_VARARGS, NULL},     {"find", find, METH_VARARGS, NULL},
+    {"having", having, METH_VARARGS, NULL}, {"best", best, METH_VARARGS, NULL},
+    {"told", told, METH_VARARGS, NULL},     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_matching", NULL, 0, methods, NULL, NULL, NULL, NULL};

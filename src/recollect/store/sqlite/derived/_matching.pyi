@@ -1,22 +1,33 @@
-"""The inner loops over words in C. Arrays are given as contiguous buffers and come back as bytes."""
+"""The compiled loops over words: kernel.py says what each is for."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
-
+def hold(*arrays: NDArray[Any]) -> Any: ...
+def find(segment: Any, terms: list[tuple[bytes, bytes | None]], /) -> list[tuple[int, int]]: ...
+def having(segment: Any, places: list[tuple[int, int]], masked: NDArray[Any], /) -> list[int]: ...
 def best(
-    terms: Sequence[tuple[Array, Array, float]],
-    weights: Array,
-    lengths: Array,
-    permitted: Array,
+    segment: Any,
+    places: list[tuple[int, int]],
+    rarity: list[float],
+    weights: NDArray[Any],
+    permitted: NDArray[Any],
     start: int,
     end: int,
     most: int,
     average: float,
     floor: float,
     /,
-) -> tuple[bytes, bytes]: ...
-def place(letters: Array, cuts: Array, wanted: bytes, /) -> int: ...
+) -> tuple[list[int], list[float]]: ...
+def told(
+    segment: Any,
+    numbers: list[int],
+    start: int,
+    end: int,
+    names: list[str | None],
+    kinds: int,
+    since: int,
+    until: int,
+    /,
+) -> list[tuple[Any, ...] | bool | None]: ...

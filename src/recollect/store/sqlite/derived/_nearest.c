@@ -11,6 +11,8 @@
 #include <string.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 #define THREADS
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -20,20 +22,14 @@
 #endif
 #include "processors.h"
 
-#if defined(__GNUC__)
-#define FETCH(start, size) \
-    for (Py_ssize_t line = 0; line < (size); line += 64) __builtin_prefetch((start) + line)
-#else
-#define FETCH(start, size)
-#endif
-
 #define AHEAD 6
 #define BLOCK 256
 #define TOGETHER 32
 #define STEPS 127
 #define LANES 16
 #define SAMPLED 12
-#define SHARED 400000
+#define PART 16384
+#define FINER 254.0f
 
 /* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
    What each half of a byte comes to stands in a table, in steps, the lower half's first. */
@@ -216,25 +212,6 @@ static void look_through(const Question *question, Py_ssize_t start, Py_ssize_t 
     if (best->held > best->wanted) keep_best(best);
 }
 
-/* A sample says what the best have at least, so that hardly anybody else is held for a while. */
-static void select_nearest(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
-{
-    const Py_ssize_t apart = (end - start) / SAMPLED / BLOCK * BLOCK, wanted = best->wanted;
-    if (apart >= 2 * BLOCK) {
-        best->wanted = 2 * wanted * BLOCK / apart + LANES;
-        if (best->wanted < wanted) {
-            look_through(question, start, end, apart, best);
-            best->held = 0;
-        }
-        best->wanted = wanted;
-        look_through(question, start, end, BLOCK, best);
-        if (best->held == wanted) return;
-        best->held = 0;
-        best->least = -INFINITY;
-    }
-    look_through(question, start, end, BLOCK, best);
-}
-
 static int make_room(Best *best, Py_ssize_t wanted)
 {
     *best = (Best){NULL, NULL, 0, wanted, 4 * wanted, -INFINITY};
@@ -247,43 +224,6 @@ static void free_room(Best *best)
 {
     free(best->scores);
     free(best->places);
-}
-
-typedef struct {
-    const Question *question;
-    Py_ssize_t start, end;
-    Best best;
-} Half;
-
-static void *select_half(void *given)
-{
-    Half *half = given;
-    select_nearest(half->question, half->start, half->end, &half->best);
-    return NULL;
-}
-
-/* Of so many that they do not fit a processor's cache, two threads look at a half each: both wait for memory. */
-static void select_nearest_together(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
-{
-#ifdef THREADS
-    const Py_ssize_t middle = start + (end - start) / 2;
-    Half half = {question, middle, end, {0}};
-    pthread_t other;
-    if (end - start >= SHARED && make_room(&half.best, best->wanted)
-        && !pthread_create(&other, NULL, select_half, &half)) {
-        select_nearest(question, start, middle, best);
-        pthread_join(other, NULL);
-        memcpy(best->scores + best->held, half.best.scores, half.best.held * sizeof(float));
-        memcpy(best->places + best->held, half.best.places, half.best.held * sizeof(int64_t));
-        best->held += half.best.held;
-        if (best->held > best->wanted) keep_best(best);
-    } else {
-        select_nearest(question, start, end, best);
-    }
-    free_room(&half.best);
-#else
-    select_nearest(question, start, end, best);
-#endif
 }
 
 INLINE float product_loop(const int8_t *row, const float *vector, Py_ssize_t size)
@@ -299,101 +239,457 @@ INLINE float product_loop(const int8_t *row, const float *vector, Py_ssize_t siz
 
 FOR_EACH_PROCESSOR(float, product, (const int8_t *row, const float *vector, Py_ssize_t size), (row, vector, size))
 
-/* Vectors as bytes, each with its scale, and the one that they are multiplied with. */
-typedef struct {
-    const int8_t *bytes;
-    const float *scale, *vector;
-    Py_ssize_t count, size;
-} Rows;
+/* The arrays of a segment, in the order in which they are given: a vector a row or an element, but for the centre. */
+enum { SIGNS, TRUST, OFFSET, BYTES, SCALE, FINE, NUMBERS, MEMORIES, CENTRE, COLUMNS };
 
-/* The products of the vectors at these places; 0 if one is not there. */
-static int look_closely(const Rows *rows, const int64_t *places, Py_ssize_t wanted, float *found)
+typedef struct {
+    Py_buffer held[COLUMNS];
+    int taken;
+    Py_ssize_t count, size;
+    const uint8_t *signs;
+    const int8_t *bytes, *fine;
+    const float *trust, *offset, *scale, *centre;
+    const int64_t *numbers, *memories;
+} Segment;
+
+static const char NAME[] = "recollect.vectors", ASKED[] = "recollect.asked";
+
+static void *lying(void)
 {
-    for (Py_ssize_t at = 0; at < wanted; at++) {
-        const int64_t place = places[at];
-        if (at + AHEAD < wanted) FETCH((const char *)rows->bytes + places[at + AHEAD] * rows->size, rows->size);
-        if (place < 0 || place >= rows->count) return 0;
-        found[at] = rows->scale[place] * product(rows->bytes + place * rows->size, rows->vector, rows->size);
+    PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
+    return NULL;
+}
+
+static void let_go(Segment *segment)
+{
+    while (segment->taken) PyBuffer_Release(segment->held + --segment->taken);
+    free(segment);
+}
+
+static void drop(PyObject *capsule)
+{
+    let_go(PyCapsule_GetPointer(capsule, NAME));
+}
+
+static Py_ssize_t eights(const Segment *segment)
+{
+    return (segment->size + 7) / 8;
+}
+
+static int fits(const Segment *segment)
+{
+    const Py_buffer *held = segment->held;
+    const Py_ssize_t floats = segment->count * (Py_ssize_t)sizeof(float);
+    const Py_ssize_t groups = (segment->count + TOGETHER - 1) / TOGETHER;
+    return held[TRUST].len == floats && held[OFFSET].len == floats && held[SCALE].len == floats
+        && held[NUMBERS].len == 2 * floats && held[MEMORIES].len == 2 * floats
+        && held[BYTES].len == segment->count * segment->size && held[FINE].len == held[BYTES].len
+        && held[SIGNS].len == groups * eights(segment) * TOGETHER;
+}
+
+/* A segment that is asked again and again, from its arrays. */
+static PyObject *hold(PyObject *self, PyObject *given)
+{
+    Segment *segment = calloc(1, sizeof(Segment));
+    if (!segment) return PyErr_NoMemory();
+    Py_buffer *held = segment->held;
+    for (; segment->taken < COLUMNS; segment->taken++) {
+        PyObject *array = PyTuple_GetItem(given, segment->taken);
+        if (!array || PyObject_GetBuffer(array, held + segment->taken, PyBUF_SIMPLE)) {
+            let_go(segment);
+            return NULL;
+        }
     }
+    segment->count = held[TRUST].len / (Py_ssize_t)sizeof(float);
+    segment->size = held[CENTRE].len / (Py_ssize_t)sizeof(float);
+    segment->signs = held[SIGNS].buf;
+    segment->trust = held[TRUST].buf;
+    segment->offset = held[OFFSET].buf;
+    segment->bytes = held[BYTES].buf;
+    segment->scale = held[SCALE].buf;
+    segment->fine = held[FINE].buf;
+    segment->numbers = held[NUMBERS].buf;
+    segment->memories = held[MEMORIES].buf;
+    segment->centre = held[CENTRE].buf;
+    PyObject *capsule = fits(segment) ? PyCapsule_New(segment, NAME, drop) : lying();
+    if (!capsule) let_go(segment);
+    return capsule;
+}
+
+/* How near the vector at a place is, by its bytes; a whole vector's product with the centre is the same for all. */
+static float near_by_bytes(const Segment *segment, int64_t place, const float *vector)
+{
+    return segment->scale[place] * product(segment->bytes + place * segment->size, vector, segment->size);
+}
+
+static float finer(const Segment *segment, int64_t place, const float *vector)
+{
+    return segment->scale[place] * product(segment->fine + place * segment->size, vector, segment->size) / FINER;
+}
+
+/* Look closely at those who were chosen by their signs; who was struck out is nobody. */
+static void look_closely(const Segment *segment, const float *vector, Best *best)
+{
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; at < best->held; at++) {
+        const int64_t place = best->places[at];
+        if (at + AHEAD < best->held)
+            FETCH(segment->bytes + best->places[at + AHEAD] * segment->size, segment->size);
+        const float score = near_by_bytes(segment, place, vector);
+        if (!(segment->scale[place] > 0) || isnan(score)) continue;
+        best->places[kept] = place;
+        best->scores[kept++] = score;
+    }
+    best->held = kept;
+}
+
+/* A question on its way. Whoever has time takes the next part of the span: the thread that asked, and the helper, each
+   with its own best so far. All but the arrays is guarded by `turn` once it was begun. */
+typedef struct Asked {
+    PyObject *capsule;
+    const Segment *segment;
+    float *vector;
+    uint8_t *tables, *allowed;
+    Question question;
+    Py_ssize_t start, end, next, most, exact;
+    float base;
+    Best best[2];
+    int is_shared, is_helped, is_looked;
+} Asked;
+
+/* The best of the next part, and so on until there is none. */
+static Py_ssize_t take_part(Asked *asked)
+{
+    const Py_ssize_t first = asked->next;
+    asked->next = asked->end - first < PART ? asked->end : first + PART;
+    return first;
+}
+
+static void finish_choice(Asked *asked, Best *best)
+{
+    if (best->held > best->wanted) keep_best(best);
+    look_closely(asked->segment, asked->vector, best);
+}
+
+#ifdef THREADS
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t news = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+static Asked *waiting = NULL;
+static int is_there = 0;
+#define LOCK pthread_mutex_lock(&turn);
+#define UNLOCK pthread_mutex_unlock(&turn);
+
+/* The helper: one thread for the whole process, which sleeps until something is asked. */
+static void *help(void *nothing)
+{
+    LOCK
+    for (;;) {
+        while (!waiting) pthread_cond_wait(&news, &turn);
+        Asked *asked = waiting;
+        waiting = NULL;
+        if (asked->next >= asked->end) continue;
+        asked->is_helped = 1;
+        while (asked->next < asked->end) {
+            const Py_ssize_t first = take_part(asked), last = asked->next;
+            UNLOCK
+            look_through(&asked->question, first, last, BLOCK, asked->best + 1);
+            LOCK
+        }
+        if (!asked->is_shared && asked->best[1].held >= asked->best[1].wanted) {
+            UNLOCK
+            finish_choice(asked, asked->best + 1);
+            LOCK
+            asked->is_looked = 1;
+        }
+        asked->is_helped = 0;
+        pthread_cond_broadcast(&done);
+    }
+    return NULL;
+}
+
+/* A forked child has no helper, and nobody whom it helps. */
+static void forget_helper(void)
+{
+    pthread_mutex_init(&turn, NULL);
+    pthread_cond_init(&news, NULL);
+    pthread_cond_init(&done, NULL);
+    waiting = NULL;
+    is_there = 0;
+}
+
+static int has_helper(void)
+{
+    static int is_minded = 0, cores = 0;
+    if (!cores) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (is_there || cores < 2) return is_there;
+    if (!is_minded) is_minded = !pthread_atfork(NULL, NULL, forget_helper);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_t helper;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    is_there = is_minded && !pthread_create(&helper, NULL, help, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_there) pthread_detach(helper);
+    return is_there;
+}
+
+/* Let the helper begin, if it has nothing else to do. */
+static void ask_helper(Asked *asked)
+{
+    LOCK
+    if (!waiting && has_helper()) {
+        waiting = asked;
+        pthread_cond_signal(&news);
+    }
+    UNLOCK
+}
+
+/* Nobody else looks at it any more. */
+static void part_from_helper(Asked *asked)
+{
+    LOCK
+    if (waiting == asked) waiting = NULL;
+    while (asked->is_helped) pthread_cond_wait(&done, &turn);
+    UNLOCK
+}
+#else
+#define LOCK
+#define UNLOCK
+#define ask_helper(asked)
+#define part_from_helper(asked)
+#endif
+
+static void free_asked(Asked *asked)
+{
+    free(asked->vector);
+    free(asked->tables);
+    free(asked->allowed);
+    free_room(asked->best);
+    free_room(asked->best + 1);
+    Py_XDECREF(asked->capsule);
+    free(asked);
+}
+
+static void drop_asked(PyObject *capsule)
+{
+    Asked *asked = PyCapsule_GetPointer(capsule, ASKED);
+    LOCK
+    asked->next = asked->end;
+    UNLOCK
+    part_from_helper(asked);
+    free_asked(asked);
+}
+
+/* A sample says what the best have at least, so that hardly anybody else is held for a while. */
+static float sampled(const Asked *asked, Best *best)
+{
+    const Py_ssize_t apart = (asked->end - asked->start) / SAMPLED / BLOCK * BLOCK, wanted = best->wanted;
+    if (apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + LANES >= wanted) return -INFINITY;
+    best->wanted = 2 * wanted * BLOCK / apart + LANES;
+    look_through(&asked->question, asked->start, asked->end, apart, best);
+    const float least = best->held == best->wanted ? best->least : -INFINITY;
+    best->held = 0;
+    best->wanted = wanted;
+    return least;
+}
+
+/* What is left of the vector beyond the centre, in tables; and the product with the centre. */
+static int take_vector(Asked *asked, const float *vector)
+{
+    const Segment *segment = asked->segment;
+    float *left = malloc((segment->size + 1) * sizeof(float));
+    if (!left) return 0;
+    for (Py_ssize_t at = 0; at < segment->size; at++) {
+        left[at] = vector[at] - segment->centre[at];
+        asked->base += vector[at] * segment->centre[at];
+    }
+    memcpy(asked->vector, vector, segment->size * sizeof(float));
+    take_question(&asked->question, left, segment->size);
+    free(left);
     return 1;
 }
 
-static int has_rows(const Rows *rows, const Py_buffer *bytes)
+static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *permitted, Py_ssize_t closely)
 {
-    return bytes->len == rows->count * rows->size;
+    const Segment *segment = asked->segment;
+    asked->vector = malloc((segment->size + 1) * sizeof(float));
+    asked->tables = malloc(eights(segment) * 32 + 1);
+    asked->allowed = permitted->len ? malloc(permitted->len) : NULL;
+    if (!asked->vector || !asked->tables || (permitted->len && !asked->allowed)) return 0;
+    if (permitted->len) memcpy(asked->allowed, permitted->buf, permitted->len);
+    asked->question = (Question){segment->signs, asked->tables, segment->trust, segment->offset, asked->allowed,
+                                 asked->start, eights(segment), 0, 0};
+    return make_room(asked->best, closely) && make_room(asked->best + 1, closely) && take_vector(asked, vector->buf);
 }
 
-static PyObject *nearest(PyObject *self, PyObject *given)
+static PyObject *begin(PyObject *self, PyObject *given)
 {
-    Py_buffer signs, left, trust, offset, bytes, scale, vector, permitted;
-    Py_ssize_t start, end, closely, most;
-    if (!PyArg_ParseTuple(given, "y*y*y*y*y*y*y*y*nnnn", &signs, &left, &trust, &offset, &bytes, &scale, &vector,
-                          &permitted, &start, &end, &closely, &most))
+    PyObject *capsule, *result = NULL;
+    Py_buffer vector, permitted;
+    Py_ssize_t start, end, closely, most, exact;
+    if (!PyArg_ParseTuple(given, "Oy*y*nnnnn", &capsule, &vector, &permitted, &start, &end, &closely, &most, &exact))
         return NULL;
-    PyObject *result = NULL;
-    const Py_ssize_t count = trust.len / (Py_ssize_t)sizeof(float), size = left.len / (Py_ssize_t)sizeof(float);
-    const Py_ssize_t eights = (size + 7) / 8, groups = (count + TOGETHER - 1) / TOGETHER;
-    const uint8_t *allowed = permitted.len ? permitted.buf : NULL;
-    Question question = {signs.buf, NULL, trust.buf, offset.buf, allowed, start, eights, 0, 0};
-    const Rows rows = {bytes.buf, scale.buf, vector.buf, count, size};
-    Best best = {0};
-    if (start < 0 || end > count || start > end || closely < 1 || most < 1 || most > closely || vector.len != left.len
-        || offset.len != trust.len || scale.len != trust.len || signs.len != groups * eights * TOGETHER
-        || (permitted.len && permitted.len != end - start) || !has_rows(&rows, &bytes)) {
-        PyErr_SetString(PyExc_IndexError, "the arrays do not fit each other");
-        goto done;
+    Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    Asked *asked = segment ? calloc(1, sizeof(Asked)) : NULL;
+    if (!asked) {
+        if (segment) PyErr_NoMemory();
+    } else if (start < 0 || end > segment->count || start > end || closely < 1 || most < 1 || most > closely
+               || vector.len != segment->held[CENTRE].len || (permitted.len && permitted.len != end - start)) {
+        lying();
+    } else {
+        *asked = (Asked){.capsule = Py_NewRef(capsule), .segment = segment, .start = start, .end = end, .next = start,
+                         .most = most, .exact = exact};
+        if (!take_asked(asked, &vector, &permitted, closely)) PyErr_NoMemory();
+        else result = PyCapsule_New(asked, ASKED, drop_asked);
+        if (result && !permitted.len)
+            asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
+        if (result && end - start >= 2 * PART) ask_helper(asked);
     }
-    question.tables = malloc(eights ? eights * 32 : 1);
-    if (!make_room(&best, closely) || !question.tables) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    take_question(&question, left.buf, size);
-    select_nearest_together(&question, start, end, &best);
-    look_closely(&rows, best.places, best.held, best.scores);
-    best.wanted = most;
-    if (best.held > most) keep_best(&best);
-    Py_END_ALLOW_THREADS
-    result = Py_BuildValue("y#y#", (char *)best.places, best.held * (Py_ssize_t)sizeof(int64_t), (char *)best.scores,
-                           best.held * (Py_ssize_t)sizeof(float));
-done:
-    free(question.tables);
-    free_room(&best);
-    PyBuffer_Release(&signs);
-    PyBuffer_Release(&left);
-    PyBuffer_Release(&trust);
-    PyBuffer_Release(&offset);
-    PyBuffer_Release(&bytes);
-    PyBuffer_Release(&scale);
+    if (asked && !result) free_asked(asked);
     PyBuffer_Release(&vector);
     PyBuffer_Release(&permitted);
     return result;
 }
 
-static PyObject *products(PyObject *self, PyObject *given)
+/* Take what is left to be done, wait for the helper, and put together what both found. */
+static Best *chosen(Asked *asked)
 {
-    Py_buffer bytes, scale, places, vector;
-    if (!PyArg_ParseTuple(given, "y*y*y*y*", &bytes, &scale, &places, &vector)) return NULL;
-    const Py_ssize_t wanted = places.len / (Py_ssize_t)sizeof(int64_t);
-    const Rows rows = {bytes.buf, scale.buf, vector.buf, scale.len / (Py_ssize_t)sizeof(float),
-                       vector.len / (Py_ssize_t)sizeof(float)};
-    PyObject *result = PyBytes_FromStringAndSize(NULL, wanted * sizeof(float));
-    if (result
-        && (!has_rows(&rows, &bytes) || !look_closely(&rows, places.buf, wanted, (float *)PyBytes_AsString(result)))) {
-        PyErr_SetString(PyExc_IndexError, "there is no such vector");
-        Py_CLEAR(result);
+    Best *mine = asked->best, *other = asked->best + 1;
+    LOCK
+    while (asked->next < asked->end) {
+        const Py_ssize_t first = take_part(asked), last = asked->next;
+        asked->is_shared = 1;
+        UNLOCK
+        look_through(&asked->question, first, last, BLOCK, mine);
+        LOCK
     }
-    PyBuffer_Release(&bytes);
-    PyBuffer_Release(&scale);
-    PyBuffer_Release(&places);
+    UNLOCK
+    part_from_helper(asked);
+    if (asked->is_looked) return other;
+    if (mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
+        mine->held = other->held = 0;
+        mine->least = -INFINITY;
+        look_through(&asked->question, asked->start, asked->end, BLOCK, mine);
+    }
+    memcpy(mine->scores + mine->held, other->scores, other->held * sizeof(float));
+    memcpy(mine->places + mine->held, other->places, other->held * sizeof(int64_t));
+    mine->held += other->held;
+    finish_choice(asked, mine);
+    return mine;
+}
+
+typedef struct {
+    float score;
+    int64_t place;
+} Near;
+
+static int by_nearness(const void *one, const void *other)
+{
+    const Near *a = one, *b = other;
+    if (a->score != b->score) return a->score > b->score ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* The nearest, nearest first: the first few to four digits more. */
+static void put_in_order(const Asked *asked, Best *best, Near *nearest)
+{
+    best->wanted = asked->most;
+    if (best->held > best->wanted) keep_best(best);
+    for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
+    qsort(nearest, best->held, sizeof(Near), by_nearness);
+    for (Py_ssize_t at = 0; at < best->held; at++) {
+        if (at < asked->exact) nearest[at].score += finer(asked->segment, nearest[at].place, asked->vector);
+        nearest[at].score += asked->base;
+    }
+    qsort(nearest, best->held, sizeof(Near), by_nearness);
+}
+
+static PyObject *listed(const Segment *segment, const Near *nearest, Py_ssize_t count)
+{
+    PyObject *numbers = PyList_New(count), *memories = PyList_New(count), *scores = PyList_New(count), *all = NULL;
+    for (Py_ssize_t at = 0; at < count && numbers && memories && scores; at++) {
+        PyList_SetItem(numbers, at, PyLong_FromLongLong(segment->numbers[nearest[at].place]));
+        PyList_SetItem(memories, at, PyLong_FromLongLong(segment->memories[nearest[at].place]));
+        PyList_SetItem(scores, at, PyFloat_FromDouble(nearest[at].score));
+    }
+    if (numbers && memories && scores && !PyErr_Occurred()) all = PyTuple_Pack(3, numbers, memories, scores);
+    Py_XDECREF(numbers);
+    Py_XDECREF(memories);
+    Py_XDECREF(scores);
+    return all;
+}
+
+static PyObject *finish(PyObject *self, PyObject *capsule)
+{
+    Asked *asked = PyCapsule_GetPointer(capsule, ASKED);
+    if (!asked) return NULL;
+    Near *nearest = malloc((asked->best[0].wanted + 1) * sizeof(Near));
+    if (!nearest) return PyErr_NoMemory();
+    Best *best;
+    Py_BEGIN_ALLOW_THREADS
+    best = chosen(asked);
+    put_in_order(asked, best, nearest);
+    Py_END_ALLOW_THREADS
+    PyObject *result = listed(asked->segment, nearest, best->held);
+    best->held = 0;
+    free(nearest);
+    return result;
+}
+
+/* Where the vectors of these memories (ascending) stand, of those from one place to another; -1 where there is none. */
+static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t from, Py_ssize_t end)
+{
+    const Py_ssize_t count = PyList_Size(wanted);
+    Py_ssize_t *places = malloc((count + 1) * sizeof(Py_ssize_t));
+    if (!places) return (Py_ssize_t *)PyErr_NoMemory();
+    for (Py_ssize_t at = 0; at < count; at++) {
+        const int64_t memory = PyLong_AsLongLong(PyList_GetItem(wanted, at));
+        from = place_among(segment->memories, from, end, memory);
+        places[at] = from < end && segment->memories[from] == memory && segment->scale[from] > 0 ? from : -1;
+    }
+    return places;
+}
+
+static PyObject *similar(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *wanted, *result = NULL;
+    Py_buffer vector;
+    Py_ssize_t start, end, *places = NULL;
+    int is_exact;
+    if (!PyArg_ParseTuple(given, "Oy*O!nnp", &capsule, &vector, &PyList_Type, &wanted, &start, &end, &is_exact))
+        return NULL;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    if (!segment) goto ended;
+    if (start < 0 || end < start || end > segment->count || vector.len != segment->held[CENTRE].len) {
+        lying();
+        goto ended;
+    }
+    float base = 0;
+    for (Py_ssize_t at = 0; at < segment->size; at++) base += ((float *)vector.buf)[at] * segment->centre[at];
+    const Py_ssize_t count = PyList_Size(wanted);
+    places = stand(segment, wanted, start, end);
+    if (places && !PyErr_Occurred()) result = PyList_New(count);
+    for (Py_ssize_t at = 0; result && at < count; at++) {
+        const Py_ssize_t place = places[at];
+        if (at + AHEAD < count && places[at + AHEAD] >= 0)
+            FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
+        PyObject *found = place < 0 ? Py_NewRef(Py_None)
+                                    : PyFloat_FromDouble(base + near_by_bytes(segment, place, vector.buf)
+                                                         + (is_exact ? finer(segment, place, vector.buf) : 0));
+        if (found) PyList_SetItem(result, at, found);
+        else Py_CLEAR(result);
+    }
+ended:
+    free(places);
     PyBuffer_Release(&vector);
     return result;
 }
 
 static PyMethodDef methods[] = {
-    {"nearest", nearest, METH_VARARGS, NULL},
-    {"products", products, METH_VARARGS, NULL},
+    {"hold", hold, METH_VARARGS, NULL},
+    {"begin", begin, METH_VARARGS, NULL},
+    {"finish", finish, METH_O, NULL},
+    {"similar", similar, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,24 +1,22 @@
-"""The inner loops over vectors in C. Arrays are given as contiguous buffers and come back as bytes."""
+"""The compiled loops over vectors: kernel.py says what each is for."""
 
 from typing import Any
 
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
-
-def nearest(
-    signs: Array,
-    left: Array,
-    trust: Array,
-    offset: Array,
-    bytes: Array,
-    scale: Array,
-    vector: Array,
-    permitted: Array,
+def hold(*arrays: NDArray[Any]) -> Any: ...
+def begin(
+    segment: Any,
+    vector: NDArray[Any],
+    permitted: NDArray[Any],
     start: int,
     end: int,
     closely: int,
     most: int,
+    exact: int,
     /,
-) -> tuple[bytes, bytes]: ...
-def products(bytes: Array, scale: Array, places: Array, vector: Array, /) -> bytes: ...
+) -> Any: ...
+def finish(asked: Any, /) -> tuple[list[int], list[int], list[float]]: ...
+def similar(
+    segment: Any, vector: NDArray[Any], memories: list[int], start: int, end: int, exact: bool, /
+) -> list[float | None]: ...

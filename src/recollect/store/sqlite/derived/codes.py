@@ -19,6 +19,7 @@ Signs = NDArray[np.uint8]
 
 TOGETHER = 32
 """So many vectors' signs stand together: a processor looks at eight dimensions of all of them at once."""
+FINER = 254
 STEPS = 127
 """What four dimensions of a question come to is known in so many steps."""
 _BLOCK = 128
@@ -36,6 +37,8 @@ class Coded(NamedTuple):
     """The product of the left-over with the centre."""
     bytes: NDArray[np.int8]
     scale: Floats
+    fine: NDArray[np.int8]
+    """What the bytes leave, in 254ths of a step: the nearest few are compared by it, too."""
 
 
 def shapes(count: int, dimensions: int) -> dict[str, Shape]:
@@ -43,6 +46,7 @@ def shapes(count: int, dimensions: int) -> dict[str, Shape]:
     return {
         "signs": Shape(np.uint8, (-(-count // TOGETHER), -(-dimensions // 8), TOGETHER)),
         "bytes": Shape(np.int8, (count, dimensions)),
+        "fine": Shape(np.int8, (count, dimensions)),
         **{name: Shape(np.float32, (count,)) for name in ("trust", "offset", "scale")},
     }
 
@@ -55,8 +59,22 @@ def put(room: Arrays, places: NDArray[np.intp], vectors: Floats, centre: Floats)
     room["signs"][places // TOGETHER, :, places % TOGETHER] = np.packbits(left > 0, axis=1)
     room["trust"][places] = np.einsum("ij,ij->i", left, left) / np.maximum(along, 1e-12)
     room["offset"][places] = products(left, centre)
-    room["bytes"][places] = np.rint(left / scale[:, None])
+    left /= scale[:, None]
+    whole = np.rint(left)
+    left -= whole
+    left *= FINER
+    room["bytes"][places] = whole
+    room["fine"][places] = np.rint(left)
     room["scale"][places] = scale
+
+
+def decoded(coded: Coded, places: NDArray[np.intp]) -> Floats:
+    """What is left of these vectors beyond the centre, to five digits."""
+    left = coded.fine[places].astype(np.float32)
+    left /= FINER
+    left += coded.bytes[places]
+    left *= coded.scale[places, None]
+    return left
 
 
 def clear(room: Arrays, places: NDArray[np.intp]) -> None:

@@ -5,13 +5,15 @@ Both find the same, but for vectors: numpy estimates those alone that a guess pu
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import bm25
-from recollect.store.sqlite.derived.codes import Asked, Coded, Floats
+from recollect.store.sqlite.derived import bm25, spans
+from recollect.store.sqlite.derived.codes import Asked, Floats, decoded, products
 
 try:
     from recollect.store.sqlite.derived import _matching, _nearest
@@ -19,6 +21,10 @@ try:
     COMPILED = True
 except ImportError:  # there was no compiler where it was installed from source
     COMPILED = False
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.derived.vectors import VectorSegment
+    from recollect.store.sqlite.derived.words import Occurrences, WordSegment
 
 _SAMPLE = 8_192
 _SOMETHING = 1e-30
@@ -29,48 +35,87 @@ _ALL = np.empty(0, np.bool_)
 NEARLY = 0.96
 """A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
 
-Places = NDArray[np.int64]
 Positions = NDArray[np.int32]
-Codes = NDArray[np.uint16]
+
+
+Nearest = tuple[list[int], list[int], list[float]]
+"""Vectors by number, the memories they belong to, and how near they are; nearest first."""
 
 
 class Looked(NamedTuple):
-    """How closely vectors are looked at: so many of the best by their signs, to find so many."""
+    """How closely vectors are looked at: so many of the best by their signs, to find so many, of which the
+    first few to all digits."""
 
     closely: int
     most: int
+    exact: int
+
+
+def held_vectors(*arrays: NDArray[Any]) -> Any:
+    """The arrays of a segment of vectors, to be asked again and again."""
+    return _nearest.hold(*arrays) if COMPILED else None
 
 
 def nearest(
-    coded: Coded,
-    left: Floats,
+    segment: VectorSegment,
     vector: Floats,
     span: tuple[int, int],
     looked: Looked,
     permitted: NDArray[np.bool_] | None = None,
-) -> tuple[Places, Floats]:
-    """Where the nearest `permitted` ones of a span are, and their products with a vector; in no order.
-
-    `left` is what is left of the vector beyond the centre.
-    """
-    start, end = span
+) -> Callable[[], Nearest]:
+    """What gives the nearest `permitted` ones of a span. Another thread begins to look for them meanwhile."""
     if COMPILED:
-        exact = coded.bytes, coded.scale, np.ascontiguousarray(vector, np.float32)
         flags = _ALL if permitted is None else permitted
-        places, scores = _nearest.nearest(
-            coded.signs, left, coded.trust, coded.offset, *exact, flags, start, end, *looked
-        )
-        return np.frombuffer(places, np.int64), np.frombuffer(scores, np.float32)
-    asked = Asked(left)
+        return partial(_nearest.finish, _nearest.begin(segment.handle, vector, flags, *span, *looked))
+    return partial(_nearest_by_numpy, segment, vector, span, looked, permitted)
+
+
+def _nearest_by_numpy(
+    segment: VectorSegment,
+    vector: Floats,
+    span: tuple[int, int],
+    looked: Looked,
+    permitted: NDArray[np.bool_] | None,
+) -> Nearest:
+    coded, (start, end) = segment.coded, span
+    asked = Asked(np.asarray(vector - segment.centre, np.float32))
     if permitted is not None:
         among = np.flatnonzero(permitted) + start
     else:
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
     among = among[_better(asked.estimates(coded, among), looked.closely)]
-    found = products(coded.bytes, coded.scale, among, vector)
-    best = np.argpartition(-found, min(looked.most, len(found)) - 1)[: looked.most]
-    return among[best], found[best]
+    among = among[coded.scale[among] > 0]
+    found = products(coded.bytes[among].astype(np.float32), vector) * coded.scale[among]
+    order = np.lexsort((among, -found))[: looked.most]
+    places, scores = among[order], found[order]
+    first = places[: looked.exact]
+    scores[: looked.exact] = products(decoded(coded, first), vector)
+    scores += segment.centre @ vector
+    order = np.lexsort((places, -scores))
+    places = places[order]
+    return segment.numbers[places].tolist(), segment.memories[places].tolist(), scores[order].tolist()
+
+
+def similar(
+    segment: VectorSegment, vector: Floats, memories: list[int], span: tuple[int, int], *, exact: bool
+) -> list[float | None]:
+    """How near the vectors of these memories (ascending) are that stand in a span; None where none does.
+
+    To three digits, or all that are known.
+    """
+    if COMPILED:
+        return _nearest.similar(segment.handle, vector, memories, *span, exact)
+    coded = segment.coded
+    places = spans.positions(segment.memories, span, np.array(memories, np.int64))
+    places = places[coded.scale[places] > 0]
+    if exact:
+        scores = products(decoded(coded, places), vector)
+    else:
+        scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
+    scores += segment.centre @ vector
+    known: dict[int, float] = dict(zip(segment.memories[places].tolist(), scores.tolist(), strict=True))
+    return [known.get(memory) for memory in memories]
 
 
 def _share(count: int) -> int:
@@ -86,81 +131,97 @@ def _better(scores: Floats, count: int) -> NDArray[np.intp]:
     return np.flatnonzero(scores >= np.partition(sample, -wanted)[-wanted])
 
 
-def products(rows: NDArray[np.int8], scale: Floats, places: Places, vector: Floats) -> Floats:
-    """The product of a vector with the rows at these places, each times its scale."""
-    if not COMPILED:
-        floats = rows[places].astype(np.float32)
-        return np.asarray(np.einsum("ij,j->i", floats, vector) * scale[places], np.float32)
-    return np.frombuffer(
-        _nearest.products(
-            rows, scale, np.asarray(places, np.int64), np.ascontiguousarray(vector, np.float32)
-        ),
-        np.float32,
-    )
+Place = tuple[int, int]
+"""From which term of a segment to which one: one, several that begin alike, or none."""
 
 
-class Term(NamedTuple):
-    """A term of a question in a segment: who has it, ascending, with a code for each."""
+def held(*arrays: NDArray[Any]) -> Any:
+    """The arrays of a segment of words, to be asked again and again."""
+    return _matching.hold(*arrays) if COMPILED else None
 
-    docs: Positions
-    codes: Codes
-    rarity: float
+
+def find(segment: WordSegment, wanted: Sequence[tuple[bytes, bytes | None]]) -> list[Place]:
+    """Where each term is; with a second one, all from the first to before that."""
+    if COMPILED:
+        return _matching.find(segment.handle, list(wanted))
+    found = []
+    for term, beyond in wanted:
+        first = _place(segment, term)
+        if beyond is not None:
+            found.append((first, _place(segment, beyond)))
+        else:
+            found.append((first, first + (_text(segment, first) == term)))
+    return found
+
+
+def having(segment: WordSegment, places: Sequence[Place], masked: Positions) -> list[int]:
+    """How many memories have each of these terms, but for those who are masked (ascending)."""
+    if COMPILED:
+        return _matching.having(segment.handle, list(places), masked)
+    found = (segment.occurrences(place).docs for place in places)
+    return [len(docs) - int(np.isin(masked, docs).sum()) for docs in found]
 
 
 class Scoring(NamedTuple):
-    """How the occurrences in a segment are counted."""
+    """How the occurrences of terms in a segment are counted."""
 
+    rarity: Sequence[float]
+    """What each term counts."""
     weights: Floats
-    """By their codes: nearly, for long memories."""
-    lengths: Positions
+    """What an occurrence counts, by its code: nearly, for long memories."""
     average: float
     most: int
-    """So many of the best are wanted; of those that are nearly as good, some more come."""
 
 
 def best(
-    terms: list[Term],
-    span: tuple[int, int],
+    segment: WordSegment,
+    places: Sequence[Place],
     scoring: Scoring,
+    span: tuple[int, int],
     permitted: NDArray[np.bool_] | None,
-    floor: float,
-) -> tuple[Positions, NDArray[np.float64]]:
-    """Where the best memories of a span stand, ascending, and their scores exactly; `permitted` ones alone.
+    floor: float = 0.0,
+) -> tuple[list[int], list[float]]:
+    """The numbers of the best `permitted` memories of a span, best first, and their scores exactly.
 
     Nobody below the `floor` is wanted.
     """
-    weights, lengths, average, most = scoring
+    rarity, weights, average, most = scoring
     if COMPILED:
         flags = _ALL if permitted is None else permitted
-        places, exact = _matching.best(terms, weights, lengths, flags, *span, most, average, floor)
-        return np.frombuffer(places, np.int32), np.frombuffer(exact, np.float64)
-    chosen = _best(terms, span, scoring, permitted, floor)
-    often = np.stack([_looked_up(term, chosen) for term in terms]) >> 8
-    counted = bm25.weight(often, lengths[chosen], average)
-    return chosen, np.asarray((counted * np.array([[term.rarity] for term in terms])).sum(axis=0))
+        return _matching.best(
+            segment.handle, list(places), list(rarity), weights, flags, *span, most, average, floor
+        )
+    terms = [segment.occurrences(place) for place in places]
+    chosen = _best(terms, scoring, span, permitted, floor)
+    exact = np.zeros(len(chosen))
+    for term, rare in zip(terms, rarity, strict=True):
+        exact += bm25.weight(_looked_up(term, chosen) >> 8, segment.lengths[chosen], average) * rare
+    numbers = segment.numbers[chosen]
+    order = np.lexsort((numbers, -exact))[:most]
+    return numbers[order].tolist(), exact[order].tolist()
 
 
 def _best(
-    terms: list[Term],
-    span: tuple[int, int],
+    terms: Sequence[Occurrences],
     scoring: Scoring,
+    span: tuple[int, int],
     permitted: NDArray[np.bool_] | None,
     floor: float,
 ) -> Positions:
     scores = np.zeros(span[1] - span[0], np.float32)
-    for term in terms:
-        first, last = np.searchsorted(term.docs, np.array(span, np.int32))
-        at = np.subtract(term.docs[first:last], span[0], dtype=np.intp)
-        scores[at] += scoring.weights[term.codes[first:last]] * np.float32(term.rarity)
+    for term, rare in zip(terms, scoring.rarity, strict=True):
+        inside = term.inside(*span)
+        at = np.subtract(inside.docs, span[0], dtype=np.intp)
+        scores[at] += scoring.weights[inside.codes] * np.float32(rare)
     if permitted is not None:
         scores[~permitted] = 0
     found = np.flatnonzero(scores >= max(floor, _SOMETHING)).astype(np.int32)
     return found[_highest(scores[found], scoring.most)] + np.int32(span[0])
 
 
-def _looked_up(term: Term, wanted: Positions) -> NDArray[Any]:
+def _looked_up(term: Occurrences, wanted: Positions) -> NDArray[Any]:
     """The codes of these memories (ascending); 0 where the term does not stand."""
-    docs, codes = term.docs, term.codes
+    docs, codes = term
     if not len(docs):
         return np.zeros(len(wanted), codes.dtype)
     at = np.minimum(docs.searchsorted(wanted), len(docs) - 1)
@@ -174,18 +235,52 @@ def _highest(scores: Floats, most: int) -> NDArray[np.intp]:
     return np.flatnonzero(scores >= np.partition(scores, -most)[-most] * np.float32(NEARLY))
 
 
-def place(letters: NDArray[np.uint8], cuts: NDArray[np.int64], wanted: bytes) -> int:
+def _place(segment: WordSegment, wanted: bytes) -> int:
     """The first term that is not before this one. Terms that were struck out begin with a zero."""
-    if COMPILED:
-        return _matching.place(letters, cuts, wanted)
-    low, high = 0, len(cuts) - 1
+    low, high = 0, len(segment.cuts) - 1
     while low < high:
         middle = (low + high) // 2
         probe = middle
-        while probe >= low and (text := letters[cuts[probe] : cuts[probe + 1]].tobytes())[:1] == b"\0":
+        while probe >= low and (text := _text(segment, probe))[:1] == b"\0":
             probe -= 1
         if probe < low or text < wanted:
             low = middle + 1
         else:
             high = probe
     return low
+
+
+def _text(segment: WordSegment, at: int) -> bytes:
+    """A term; nothing behind the last one."""
+    start, end = segment.cuts[at : at + 2].tolist() if at + 1 < len(segment.cuts) else (0, 0)
+    return segment.letters[start:end].tobytes()
+
+
+class Within(NamedTuple):
+    """Which memories are told of: those of these kinds (a bit each) from one moment to before another."""
+
+    kinds: int
+    since: int = -(2**63)
+    until: int = 2**63 - 1
+
+
+Told = tuple[Any, ...] | bool | None
+
+
+def told(segment: WordSegment, numbers: list[int], span: tuple[int, int], within: Within) -> list[Told]:
+    """What ranking needs to know of these memories (ascending): session, place, speaker, tokens, created.
+
+    False for one that is not wanted, None for one that does not stand in the span.
+    """
+    names = segment.facts.names
+    if COMPILED:
+        return _matching.told(segment.handle, numbers, *span, names, *within)
+    docs = segment.within(span, np.array(numbers, np.int64))
+    docs = docs[segment.lengths[docs] > 0]
+    columns = segment.facts.columns
+    created, kinds = columns["created"][docs], columns["kinds"][docs]
+    inside = (within.kinds >> kinds & 1).astype(np.bool_)
+    inside &= (created >= within.since) & (created < within.until)
+    known: dict[int, Told] = dict.fromkeys(segment.numbers[docs].tolist(), False)
+    known.update(zip(segment.numbers[docs[inside]].tolist(), segment.facts.at(docs[inside]), strict=True))
+    return [known.get(number) for number in numbers]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.facts import Positions
-from recollect.store.sqlite.derived.kernel import Scoring, Term
-from recollect.store.sqlite.derived.words import Occurrences, WordSegment
+from recollect.store.sqlite.derived.kernel import Place, Scoring
+from recollect.store.sqlite.derived.words import WordSegment
 
-Scores = NDArray[np.floating[Any]]
+_NOBODY: Positions = np.empty(0, np.int32)
 
 
 class Wanted(NamedTuple):
@@ -22,23 +22,27 @@ class Wanted(NamedTuple):
     term: str
     prefix: bool = False
 
+    @property
+    def bounds(self) -> tuple[bytes, bytes | None]:
+        """The term and, for a prefix, what no longer begins so."""
+        encoded = self.term.encode()
+        return encoded, encoded + b"\xff" if self.prefix else None
+
 
 class Best(NamedTuple):
-    """Numbers of memories with their scores."""
+    """Numbers of memories with their scores, best first; equal ones by number."""
 
-    numbers: NDArray[np.int64]
-    scores: Scores
+    numbers: list[int]
+    scores: list[float]
 
     @classmethod
     def of(cls, parts: Sequence[Best], most: int) -> Best:
-        """The best of several, best first; equal ones by number."""
-        some = [part for part in parts if len(part.numbers)] or [NONE]
-        numbers, scores = some[0] if len(some) == 1 else map(np.concatenate, zip(*some, strict=True))
-        order = np.lexsort((numbers, -scores))[:most]
-        return cls(numbers[order], scores[order])
-
-
-NONE = Best(np.empty(0, np.int64), np.empty(0, np.float64))
+        """The best of several."""
+        some = [part for part in parts if part.numbers]
+        if len(some) == 1 and len(some[0].numbers) <= most:
+            return some[0]
+        pairs = sorted((-score, number) for part in some for number, score in zip(*part, strict=True))[:most]
+        return cls([number for _, number in pairs], [-score for score, _ in pairs])
 
 
 class Span(NamedTuple):
@@ -50,67 +54,48 @@ class Span(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A segment, the spans in it that are asked, and where each wanted term stands."""
+    """A segment, the spans in it that are asked, and where each wanted term is."""
 
     segment: WordSegment
     spans: Sequence[Span]
     masked: Positions
     """Everyone in the segment who no longer holds, asked or not: how rare a word is depends on all."""
-    found: Sequence[Occurrences | None]
+    places: Sequence[Place]
 
     @classmethod
     def looked_up(
         cls,
         segment: WordSegment,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[tuple[bytes, bytes | None]],
         namespaces: Sequence[int],
         stale: NDArray[np.int64],
     ) -> Leaf:
-        """With the occurrences of the wanted terms. `stale`: memories that it has otherwise than they are."""
+        """With the places of the wanted terms. `stale`: memories that it has otherwise than they are."""
         spans = [segment.span(namespace) for namespace in namespaces]
+        are_stale = len(stale) > 0
         return cls(
             segment,
-            [Span(*span, segment.within(span, stale)) for span in spans if span[0] < span[1]],
-            segment.everywhere(stale) if len(stale) else np.empty(0, np.int32),
-            [segment.beginning(each.term) if each.prefix else segment.term(each.term) for each in wanted],
+            [
+                Span(*span, segment.within(span, stale) if are_stale else _NOBODY)
+                for span in spans
+                if span[0] < span[1]
+            ],
+            segment.everywhere(stale) if are_stale else _NOBODY,
+            kernel.find(segment, wanted),
         )
 
     def having(self) -> list[int]:
         """How many memories have each of the wanted terms."""
-        return [len(each.docs) - _shared(each.docs, self.masked) if each else 0 for each in self.found]
-
-
-def _shared(docs: Positions, some: Positions) -> int:
-    """How many of a few positions are among many; both ascend."""
-    if not len(some) or not len(docs):
-        return 0
-    at = np.minimum(np.searchsorted(docs, some), len(docs) - 1)
-    return int((docs[at] == some).sum())
+        return kernel.having(self.segment, self.places, self.masked)
 
 
 def best(
-    leaf: Leaf,
-    span: Span,
-    rarity: Sequence[float],
-    average: float,
-    weights: Scores,
-    most: int,
-    allowed: Positions | None = None,
-    floor: float = 0.0,
+    leaf: Leaf, span: Span, scoring: Scoring, allowed: Positions | None = None, floor: float = 0.0
 ) -> Best:
-    """The `most` best memories of a span that have any of the wanted terms; of `allowed` alone, if given."""
+    """The best memories of a span that have any of the wanted terms; of `allowed` alone, if given."""
     start, end, masked = span
-    terms = [
-        Term(each.docs, each.codes, rare)
-        for each, rare in zip(leaf.found, rarity, strict=True)
-        if each is not None
-    ]
-    if not terms:
-        return NONE
-    scoring = Scoring(weights, leaf.segment.lengths, average, most)
     permitted = _flags(end - start, start, masked, allowed)
-    chosen, scores = kernel.best(terms, (start, end), scoring, permitted, floor)
-    return Best(leaf.segment.numbers[chosen], scores)
+    return Best(*kernel.best(leaf.segment, leaf.places, scoring, (start, end), permitted, floor))
 
 
 def _flags(size: int, start: int, masked: Positions, allowed: Positions | None) -> NDArray[np.bool_] | None:

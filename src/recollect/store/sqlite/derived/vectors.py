@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +13,18 @@ from numpy.typing import NDArray
 from recollect.store.sqlite.derived import codes, files, kernel, spans
 from recollect.store.sqlite.derived.codes import Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
-from recollect.store.sqlite.derived.kernel import Looked
+from recollect.store.sqlite.derived.kernel import Looked, Nearest
 
 _AT_ONCE = 8_192
 _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
+EXACT = 32
+"""So many of the nearest are compared to all digits."""
 _FEW = 32
 """Where one of so many may answer, looking at each of them closely is quicker than estimating all."""
 
 Numbers = NDArray[np.int64]
-
-
-class Nearest(NamedTuple):
-    """Vectors by number, the memories they belong to, and how near they are."""
-
-    numbers: Numbers
-    memories: Numbers
-    scores: Floats
-
-    def at(self, places: NDArray[np.intp]) -> Nearest:
-        """Those at these places."""
-        return Nearest(self.numbers[places], self.memories[places], self.scores[places])
 
 
 class VectorSegment:
@@ -56,47 +47,51 @@ class VectorSegment:
         """From where to where the vectors of a namespace stand."""
         return spans.span(self.spaces, self.starts, namespace, len(self))
 
-    def near(self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None) -> Nearest:
-        """Nearly always the nearest vectors of a namespace, in no order.
+    @cached_property
+    def handle(self) -> Any:
+        """The arrays as the compiled loops take them."""
+        coded = self.coded
+        columns = coded.signs, coded.trust, coded.offset, coded.bytes, coded.scale, coded.fine
+        return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre)
+
+    def near(
+        self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None
+    ) -> Callable[[], Nearest]:
+        """What gives nearly always the nearest vectors of a namespace, nearest first.
 
         How near each is, is estimated from its signs; the best of those are looked at. If `memories`
         (ascending) are given, only theirs.
         """
-        start, end = self.span(namespace)
-        looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most)
-        permitted = None
-        if memories is not None:
-            among = self._positions(start, end, memories)
-            if len(among) <= max(looked.closely, (end - start) // _FEW):
-                return self._looked_at(among, vector)
-            permitted = np.zeros(end - start, np.bool_)
-            permitted[among - start] = True
-        elif end - start <= looked.closely:
-            return self._looked_at(np.arange(start, end), vector)
-        left = np.asarray(vector - self.centre, np.float32)
-        places, scores = kernel.nearest(self.coded, left, vector, (start, end), looked, permitted)
-        return self._found(places, scores, vector)
+        start, end = span = self.span(namespace)
+        looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most, EXACT)
+        if memories is None:
+            if end - start > looked.closely:
+                return kernel.nearest(self, vector, span, looked)
+            return lambda: self._looked_at(self.memories[start:end], vector, span)
+        among = spans.positions(self.memories, span, memories)
+        if len(among) <= max(looked.closely, (end - start) // _FEW):
+            return lambda: self._looked_at(self.memories[among], vector, span)
+        permitted = np.zeros(end - start, np.bool_)
+        permitted[among - start] = True
+        return kernel.nearest(self, vector, span, looked, permitted)
+
+    def similar(self, namespace: int, vector: Floats, memories: list[int]) -> list[float | None]:
+        """How near these memories (ascending) are; None for one that has no vector here."""
+        return kernel.similar(self, vector, memories, self.span(namespace), exact=False)
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""
         found: Numbers = self.numbers[self.coded.scale == 0]
         return found
 
-    def of_memories(self, namespace: int, vector: Floats, memories: Numbers) -> Nearest:
-        """How near the vectors of these memories (ascending) are."""
-        return self._looked_at(self._positions(*self.span(namespace), memories), vector)
-
-    def _positions(self, start: int, end: int, memories: Numbers) -> NDArray[np.intp]:
-        found = spans.positions(self.memories, (start, end), memories)
-        return found[self.coded.scale[found] > 0]
-
-    def _looked_at(self, chosen: NDArray[np.intp], vector: Floats) -> Nearest:
-        return self._found(
-            chosen, kernel.products(self.coded.bytes, self.coded.scale, chosen, vector), vector
-        )
-
-    def _found(self, places: NDArray[np.intp], left: Floats, vector: Floats) -> Nearest:
-        return Nearest(self.numbers[places], self.memories[places], left + self.centre @ vector)
+    def _looked_at(self, memories: Numbers, vector: Floats, span: tuple[int, int]) -> Nearest:
+        """All of these memories (ascending), nearest first."""
+        asked = memories.tolist()
+        scores = kernel.similar(self, vector, asked, span, exact=True)
+        numbers = self.numbers[spans.positions(self.memories, span, memories)].tolist()
+        every = zip(scores, numbers, asked, strict=True)
+        found = sorted([(-score, *known) for score, *known in every if score is not None])
+        return [each[1] for each in found], [each[2] for each in found], [-each[0] for each in found]
 
 
 class Read(NamedTuple):
@@ -171,6 +166,4 @@ def _all_vectors(
         yield part.vectors
     for segment, kept in zip(old, living, strict=True):
         for first in range(0, len(kept), _AT_ONCE):
-            some = kept[first : first + _AT_ONCE]
-            scale = segment.coded.scale[some, None]
-            yield segment.coded.bytes[some].astype(np.float32) * scale + segment.centre
+            yield codes.decoded(segment.coded, kept[first : first + _AT_ONCE]) + segment.centre

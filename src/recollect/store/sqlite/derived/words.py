@@ -93,43 +93,39 @@ class WordSegment:
     def _by_number(self) -> Positions:
         return np.argsort(self.numbers, kind="stable").astype(np.int32)
 
-    def term(self, wanted: str) -> Occurrences | None:
-        """Where a term stands."""
-        at = self._place(wanted.encode())
-        if at + 1 < len(self.cuts) and self._text(at) == wanted.encode():
-            return self._occurrences(at)
-        return None
+    @cached_property
+    def handle(self) -> Any:
+        """The arrays as the compiled loops take them."""
+        columns = (self.facts.columns[name] for name in facts.COLUMNS)
+        return kernel.held(
+            self.numbers,
+            self.lengths,
+            *columns,
+            self.docs,
+            self.codes,
+            self.offsets,
+            self.cuts,
+            self.letters,
+        )
 
-    def beginning(self, prefix: str) -> Occurrences | None:
-        """Where a term that begins so stands; several in one memory count together."""
-        start, end = self._place(prefix.encode()), self._place(prefix.encode() + b"\xff")
-        if start == end:
-            return None
-        if end == start + 1:
-            return self._occurrences(start)
-        span = slice(int(self.offsets[start]), int(self.offsets[end]))
+    def occurrences(self, place: kernel.Place) -> Occurrences:
+        """Where the terms from one place to another stand; several in one memory count together."""
+        first, last = place
+        span = slice(int(self.offsets[first]), int(self.offsets[last]))
         docs, coded = self.docs[span], self.codes[span]
+        if last <= first + 1:
+            return Occurrences(docs, coded)
         order = np.argsort(docs, kind="stable")
         docs, coded = docs[order], coded[order]
-        first = np.flatnonzero(np.diff(docs, prepend=-1))
-        often = np.minimum(np.add.reduceat(bm25.times(coded).astype(np.int64), first), bm25.MOST_TIMES)
-        together = ((often << 8) | (coded[first] & 255)).astype(np.uint16)
-        return Occurrences(docs[first], together)
+        starts = np.flatnonzero(np.diff(docs, prepend=-1))
+        often = np.minimum(np.add.reduceat(bm25.times(coded).astype(np.int64), starts), bm25.MOST_TIMES)
+        together = ((often << 8) | (coded[starts] & 255)).astype(np.uint16)
+        return Occurrences(docs[starts], together)
 
     def terms(self) -> list[bytes]:
         """Every term; an empty one where it was struck out."""
         letters, cuts = self.letters.tobytes(), self.cuts.tolist()
         return [letters[a:b].strip(b"\0") for a, b in pairwise(cuts)]
-
-    def _occurrences(self, at: int) -> Occurrences:
-        span = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
-        return Occurrences(self.docs[span], self.codes[span])
-
-    def _text(self, at: int) -> bytes:
-        return self.letters[self.cuts[at] : self.cuts[at + 1]].tobytes()
-
-    def _place(self, wanted: bytes) -> int:
-        return kernel.place(self.letters, self.cuts, wanted)
 
 
 def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray[Any]]:
