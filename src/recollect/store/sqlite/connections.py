@@ -25,6 +25,7 @@ from recollect.errors import (
 )
 from recollect.forks import mind_forks
 from recollect.store import migrate
+from recollect.store.sqlite.statements import Reader
 
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
 PATIENCE = 60.0
@@ -217,13 +218,13 @@ class Connections:
         self._inherited += [*self._idle, *self._taken, *([self._writer] if self._writer else [])]
         self._idle, self._taken, self._writer = [], {}, None
 
-    def _open(self) -> apsw.Connection:
+    def _open(self, kind: type[apsw.Connection] = apsw.Connection) -> apsw.Connection:
         flags = (
             apsw.SQLITE_OPEN_READONLY
             if self.read_only
             else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         )
-        connection = apsw.Connection(self._name, flags=flags | apsw.SQLITE_OPEN_URI, statementcachesize=200)
+        connection = kind(self._name, flags=flags | apsw.SQLITE_OPEN_URI, statementcachesize=200)
         connection.set_busy_handler(_Waiting(self._ending))
         if self.path and not self.read_only:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
@@ -233,7 +234,7 @@ class Connections:
         return connection
 
     def _open_reader(self) -> apsw.Connection:
-        connection = self._open()
+        connection = self._open(Reader)
         size = self.path.stat().st_size if self.path and self.path.exists() else 0
         is_whole = MAPPED < size <= MAPPED_WHOLE
         connection.execute(f"PRAGMA mmap_size = {MAPPED_WHOLE if is_whole else MAPPED}")

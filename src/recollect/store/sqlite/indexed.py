@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -114,7 +114,7 @@ def _searched(
     elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
         newer = statements.rows("newer_words", match=expression, upto=upto)
-    return Searched.of(statements, opened, query, namespaces.numbers, newer, changed)
+    return Searched.of(opened, query, namespaces, newer, changed)
 
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
@@ -127,9 +127,10 @@ def wanted_terms(query: KeywordQuery) -> list[Wanted]:
     ]
 
 
-def statistics(statements: Statements) -> Statistics:
-    """Of all memories, as FTS5 keeps them: the number of rows, then the terms of each column."""
-    memories, *terms = _varints(statements.value("word_statistics") or b"\0")
+@lru_cache(maxsize=16)
+def statistics(block: bytes) -> Statistics:
+    """Of all memories, as FTS5 notes them: the number of rows, then the terms of each column."""
+    memories, *terms = _varints(block)
     return Statistics(memories, sum(terms))
 
 
@@ -177,11 +178,8 @@ class Fresh(NamedTuple):
         found = []
         for number, namespace, length, times in self.rows:
             if namespace in namespaces:
-                score = sum(
-                    bm25.weight(min(often, bm25.MOST_TIMES), length, average) * rare
-                    for often, rare in zip(times, rarity, strict=False)
-                    if often
-                )
+                counts = zip(times, rarity, strict=False)
+                score = sum(bm25.counts(often, length, average) * rare for often, rare in counts if often)
                 found.append((-score, number))
         found.sort()
         return Best([number for _, number in found], [-score for score, _ in found])
@@ -216,10 +214,9 @@ class Searched(NamedTuple):
     @classmethod
     def of(
         cls,
-        statements: Statements,
         opened: Opened,
         query: KeywordQuery,
-        namespaces: Sequence[int],
+        namespaces: Namespaces,
         rows: Sequence[Row],
         changed: Sequence[Row],
     ) -> Searched:
@@ -227,13 +224,13 @@ class Searched(NamedTuple):
         wanted = wanted_terms(query)
         fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
         held = opened.held([row[0] for row in changed])
-        sought = [each.bounds for each in wanted]
-        leaves = [Leaf.looked_up(segment, sought, namespaces, stale) for segment, stale in held]
-        counted = statistics(statements)
+        sought, numbers = [each.bounds for each in wanted], namespaces.numbers
+        leaves = [Leaf.looked_up(segment, sought, numbers, stale) for segment, stale in held]
+        counted = statistics(namespaces.statistics)
         having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
         leaves.sort(key=lambda leaf: -len(leaf.segment))
         rarity = [counted.rarity(sum(counts)) for counts in having]
-        return cls(leaves, fresh, rarity, counted, namespaces)
+        return cls(leaves, fresh, rarity, counted, numbers)
 
     @property
     def average(self) -> float:

@@ -27,7 +27,6 @@ WIDER = 8
 """When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
 TOLD = frozenset(("current", "since", "until"))
 """Filters that the segments can tell of."""
-_FEW_ASIDE = 200
 _candidate = partial(tuple.__new__, Candidate)
 
 
@@ -120,11 +119,11 @@ class Jury:
 
     def _aside(self, wanted: list[int]) -> set[int]:
         """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
-        asked = {"namespaces": self._namespaces.numbers, "first": wanted[0], "last": wanted[-1]}
-        found = self._statements.rows("aside", **asked, limit=_FEW_ASIDE)
-        if len(found) == _FEW_ASIDE:
-            found = self._statements.rows("aside_among", namespaces=asked["namespaces"], numbers=wanted)
-        return {row[0] for row in found}.intersection(wanted) if found else set()
+        aside = self._namespaces.aside
+        if aside is None:
+            found = self._statements.rows("aside", namespaces=self._namespaces.numbers, numbers=wanted)
+            return {row[0] for row in found}
+        return set(aside.intersection(wanted))
 
     def of_memories(self, numbers: Sequence[int], scores: Sequence[float], limit: int) -> list[Candidate]:
         """The first of these that are in scope. Those far down the list are read only if they are needed."""

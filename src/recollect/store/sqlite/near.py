@@ -49,7 +49,7 @@ class Near:
 
     def similarities(self, memories: Sequence[Key]) -> dict[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
-        asked: list[Any] = sorted(memories)  # type: ignore[type-var]
+        asked: list[Any] = sorted(memories)
         return {key: score for space in self._spaces for key, score in space.similarities(asked).items()}
 
     @cached_property

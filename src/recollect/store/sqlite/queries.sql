@@ -94,7 +94,10 @@ ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'vector'), 0)
 -- namespaces -- What must be known of these namespaces before they are searched.
 SELECT n.name, n.number, n.languages, n.removed_vectors, (SELECT max(number) FROM namespace),
   ifnull((SELECT max(number) FROM segment), 0), ifnull((SELECT max(number) FROM word_change), 0),
-  {last_memory}, {last_vector}, n.tuned, n.tuned_before,
+  {last_memory}, {last_vector}, (SELECT block FROM memory_words_data WHERE id = 1), (
+    SELECT json_group_array(number) FROM (SELECT m.number FROM memory m INDEXED BY memory_aside
+    WHERE {may_not_hold} AND m.namespace = n.number LIMIT :few + 1)),
+  n.tuned, n.tuned_before,
   a.number, a.model, a.dimensions, a.fingerprint, b.number, b.model, b.dimensions, b.fingerprint
 FROM namespace n
 LEFT JOIN generation a ON a.number = n.generation
@@ -122,17 +125,14 @@ SELECT {candidate}, (
 FROM json_each(:numbers) wanted CROSS JOIN memory m ON m.number = wanted.value
 WHERE {scope}
 
--- aside -- Some of these namespaces' memories that may not hold now, from one number to another.
-SELECT m.number FROM memory m INDEXED BY memory_aside
-WHERE (m.deleted_at IS NOT NULL OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL
+-- may_not_hold -- It was deleted, expires, was superseded, or holds for a certain time.
+(m.deleted_at IS NOT NULL OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL
   OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL)
-AND m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.number BETWEEN :first AND :last LIMIT :limit
 
--- aside_among -- Those of these memories that may not hold now.
+-- aside -- Those of these memories that may not hold now.
 SELECT m.number FROM json_each(:namespaces) n CROSS JOIN json_each(:numbers) wanted
 CROSS JOIN memory m INDEXED BY memory_aside ON m.namespace = n.value AND m.number = wanted.value
-WHERE m.deleted_at IS NOT NULL OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL
-  OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL
+WHERE {may_not_hold}
 
 -- numbers_in_scope -- All live memories in scope, for when too few of the best were in it.
 SELECT json_group_array(m.number) FROM memory m WHERE {scope}
@@ -158,9 +158,6 @@ WHERE memory_words MATCH :match AND memory_words.rowid > :upto
 -- changed_words -- Memories whose terms changed since a segment was made; NULL terms for one that is gone.
 SELECT DISTINCT c.memory, m.namespace, m.terms
 FROM word_change c LEFT JOIN memory m ON m.number = c.memory WHERE c.memory <= :upto
-
--- word_statistics -- How many memories and terms the keyword index has, as it notes them itself.
-SELECT block FROM memory_words_data WHERE id = 1
 
 -- segments -- The files that hold, oldest first.
 SELECT number, kind, name, generation, upto, size FROM segment ORDER BY number

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from recollect.query.terms import KeywordQuery, Phrase
 from recollect.store import rows
 from recollect.store.base import Candidate, NamespaceFacts, Words
+from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Statements
 from recollect.types import Scope
 
 LONGEST_SUBSTRING = 5_000
 """SQLite refuses patterns of more than 50,000 bytes."""
+FEW_ASIDE = 200
+"""So many memories that may not hold now are known beforehand; of more, those are asked for that matter."""
 
 
 class Namespace(NamedTuple):
@@ -38,19 +42,31 @@ class Namespaces(dict[str, Namespace]):
 
     alone = False
     state = State()
+    statistics = b"\0"
+    """What the keyword index notes of itself: how many memories and terms it has."""
+    aside: frozenset[int] | None = frozenset()
+    """The memories that may not hold now; None if they are many."""
 
     @classmethod
-    def read(cls, statements: Statements, names: Sequence[str]) -> Namespaces:
-        """One statement, whatever the number of names."""
+    def read(cls, statements: SqliteStatements, names: Sequence[str]) -> Namespaces:
+        """One statement, whatever the number of names; a small one if nothing was written since the last."""
+        return statements.unchanged(tuple(names), lambda: cls._read(statements, names))
+
+    @classmethod
+    def _read(cls, statements: SqliteStatements, names: Sequence[str]) -> Namespaces:
         found = cls()
+        aside: list[int] = []
         for name, number, languages, removed, newest, *others in statements.rows(
-            "namespaces", names=list(names)
+            "namespaces", names=list(names), few=FEW_ASIDE
         ):
             found.state = State(*others[:4])
-            tuned, before, *generations = others[4:]
+            found.statistics = others[4] or b"\0"
+            aside += json.loads(others[5])
+            tuned, before, *generations = others[6:]
             facts = rows.facts(languages, tuned, before, tuple(generations))
             found[name] = Namespace(number, removed, facts, generations[0])
             found.alone = newest == 1
+        found.aside = frozenset(aside) if len(aside) <= FEW_ASIDE else None
         return found
 
     @property
@@ -123,7 +139,7 @@ def _in_any_language(phrase: Phrase) -> str:
     return "(" + " OR ".join(f'"{" ".join(terms)}"' for terms in phrase.alternatives) + ")"
 
 
-def containing(statements: Statements, scope: Scope, text: str, limit: int) -> list[Candidate]:
+def containing(statements: SqliteStatements, scope: Scope, text: str, limit: int) -> list[Candidate]:
     """By substring, for when nothing else finds anything."""
     if "\0" in text or len(text) > LONGEST_SUBSTRING:
         return []

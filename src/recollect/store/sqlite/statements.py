@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
@@ -24,7 +24,16 @@ _BETWEEN = re.compile(r",\s+")
 _ROWS_AT_ONCE = (2_000, 250, 32, 8)
 _LONGEST = 16_000
 """Statements that are longer are not kept prepared by apsw."""
+_MOST_KNOWN = 100
+Known = TypeVar("Known")
 _PLAIN = frozenset({str, int, float, bytes, type(None)})
+
+
+class Reader(apsw.Connection):
+    """A connection that only reads, and what it has read: as of which version of the file, and by what."""
+
+    version: int | None = None
+    known: Mapping[Hashable, Any] = {}
 
 
 class SqliteStatements(Statements):
@@ -36,6 +45,19 @@ class SqliteStatements(Statements):
     def _execute(self, query: str, parameters: dict[str, Any]) -> apsw.Cursor:
         sql = statement(PACKAGE, query, parameters.pop("filters", frozenset()))
         return self.connection.execute(sql, _bound(parameters))
+
+    def unchanged(self, key: Hashable, read: Callable[[], Known]) -> Known:
+        """What was read by this key; once more, if anything was written since on another connection."""
+        connection = self.connection
+        if not isinstance(connection, Reader):
+            return read()
+        version = connection.execute("PRAGMA data_version").get
+        if version != connection.version or len(connection.known) > _MOST_KNOWN:
+            connection.known, connection.version = {}, version
+        if key not in connection.known:
+            connection.known = {**connection.known, key: read()}
+        known: Known = connection.known[key]
+        return known
 
     def rows(self, query: str, /, **parameters: Any) -> list[Row]:
         return self._execute(query, parameters).fetchall()

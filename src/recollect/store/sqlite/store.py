@@ -146,7 +146,7 @@ class SqliteStore(SqlStore):
             with self._connections.translated():
                 self._background.settle()
 
-    def _read(self, action: Callable[[Statements], Result]) -> Result:
+    def _read(self, action: Callable[[SqliteStatements], Result]) -> Result:
         with self._connections.reading() as connection:
             return action(SqliteStatements(connection))
 
@@ -187,13 +187,13 @@ class SqliteStore(SqlStore):
         return {name: space.facts for name, space in found.items()}
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
-        def action(statements: Statements) -> list[Found]:
+        def action(statements: SqliteStatements) -> list[Found]:
             return [self._search(statements, scope, words, nearness) for scope in scopes]
 
         return self._read(action)
 
     def _search(
-        self, statements: Statements, scope: Scope, words: Words | None, nearness: Nearness | None
+        self, statements: SqliteStatements, scope: Scope, words: Words | None, nearness: Nearness | None
     ) -> Found:
         namespaces = Namespaces.read(statements, scope.namespaces)
         opened = self._segments(statements, namespaces.state, nearness)
@@ -244,7 +244,7 @@ class SqliteStore(SqlStore):
         return {key: tuple(memories) for key, memories in found.items()}
 
     def in_scope(self, scope: Scope, limit: int) -> list[Memory]:
-        def action(statements: Statements) -> list[Memory]:
+        def action(statements: SqliteStatements) -> list[Memory]:
             namespaces = Namespaces.read(statements, scope.namespaces)
             parameters = search.scope_parameters(scope, namespaces)
             if len(namespaces) == 1:

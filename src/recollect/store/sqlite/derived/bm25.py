@@ -74,3 +74,9 @@ def weights(average: float) -> NDArray[np.float32]:
 def weight(often: NDArray[Any], lengths: NDArray[Any], average: float) -> NDArray[Any]:
     """The same exactly: of a word that stands so often in a memory of that length."""
     return often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / average))
+
+
+def counts(often: int, length: int, average: float) -> float:
+    """The same of one occurrence alone."""
+    times = min(often, MOST_TIMES)
+    return times * (K1 + 1) / (times + K1 * (1 - B + B * length / average))

@@ -64,12 +64,19 @@ class Opened(NamedTuple):
         return [segment for number, segment in self.vectors if number == generation]
 
 
+class _Held(NamedTuple):
+    """A file that is mapped."""
+
+    path: Path
+    segment: WordSegment | VectorSegment
+
+
 class Shelf:
     """What is open in this process. Files that are gone or damaged are noted, and done without."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._files: dict[str, WordSegment | VectorSegment] = {}
+        self._files: dict[str, _Held] = {}
         self._version = 0
         self._opened = Opened()
         self._lock = threading.Lock()
@@ -89,7 +96,7 @@ class Shelf:
             if version != self._version:
                 self._opened = self._open(listing(statements) if version else (), statements)
                 self._version = _UNKNOWN if self._opened.is_broken else version
-            if not all(map(self._is_whole, self._opened.listed)):
+            if not self._are_whole():
                 self._condemn()
             return self._opened
 
@@ -107,11 +114,10 @@ class Shelf:
         self._opened = Opened(self._opened.listed)
         self._files.clear()
 
-    def _is_whole(self, listed: Listed) -> bool:
-        """Whether a file that is mapped is still as long as it was: reading beyond its end would be fatal."""
-        held = self._files.get(listed.name)
+    def _are_whole(self) -> bool:
+        """Whether files that are mapped are as long as they were: reading beyond an end would be fatal."""
         try:
-            return held is None or self.path(listed.name).stat().st_size == held.bytes
+            return all(held.path.stat().st_size == held.segment.bytes for held in self._files.values())
         except OSError:
             return False
 
@@ -140,8 +146,9 @@ class Shelf:
         vectors: list[tuple[int, VectorSegment]] = []
         try:
             for each in listed:
-                opened = self._files.get(each.name) or self._read(each)
-                self._files[each.name] = opened
+                held = self._files.get(each.name) or self._read(each)
+                self._files[each.name] = held
+                opened = held.segment
                 if isinstance(opened, WordSegment):
                     words.append(opened)
                 elif each.generation is not None:
@@ -154,10 +161,12 @@ class Shelf:
         upto = {each.kind: each.upto for each in listed}
         return Opened(listed, tuple(words), upto.get("words", 0), tuple(vectors), upto.get("vectors", 0))
 
-    def _read(self, listed: Listed) -> WordSegment | VectorSegment:
-        arrays, size = files.read(self.path(listed.name))
+    def _read(self, listed: Listed) -> _Held:
+        path = self.path(listed.name)
+        arrays, size = files.read(path)
         try:
-            return (WordSegment if listed.kind == "words" else VectorSegment)(arrays, size)
+            segment = (WordSegment if listed.kind == "words" else VectorSegment)(arrays, size)
+            return _Held(path, segment)
         except KeyError as error:
             raise Unreadable(f"{listed.name} has no {error}") from error
 
