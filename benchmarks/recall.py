@@ -21,7 +21,7 @@ from recollect.evaluate.timing import Latency
 from recollect.evaluate.vectors import WordVectors
 from recollect.meaning import Meaning, generation_of
 from recollect.ranking.rereading import spare
-from recollect.ranking.score import Rules, contenders
+from recollect.ranking.score import Rules
 from recollect.recalling import Options
 from recollect.store.base import Nearness, Words
 from recollect.store.sqlite.store import SqliteStore
@@ -45,8 +45,8 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
         return kept[text]
 
     def rank(text: str) -> object:
-        fused = recalling.fuse_legs(kept[text], understand(text), options)
-        kept[text, "may win"] = contenders(fused, Rules("mix", scope.now, superseded=False), spare(10))
+        rules = Rules("mix", scope.now, superseded=False)
+        _, kept[text, "may win"] = recalling.fused(kept[text], understand(text), options, rules, spare(10))
         return kept[text, "may win"]
 
     return {

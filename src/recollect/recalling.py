@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from recollect.query.languages import detect
 from recollect.query.speakers import meant
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
-from recollect.ranking import confidence, fuse
+from recollect.ranking import confidence, fuse, mixing
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
@@ -92,16 +92,16 @@ def recall(
     legs = ask(store, meaning, scope, question, options, facts)
     speakers = meant(question.searched, legs.speakers())
     rules = _rules(options, scope, question, speakers)
-    fused: Mixed | list[Fused] = fuse_legs(legs, question, options)
-    if not fused and query.strip():
-        fused = _last_resort(store, scope, question, options)
     count = spare(options.limit) if rules.rereads else options.limit
-    may_win = contenders(fused, rules, count)
+    found_at_all, may_win = fused(legs, question, options, rules, count)
+    if not found_at_all and query.strip():
+        may_win = _last_resort(store, scope, question, options)
+        found_at_all = len(may_win)
     loaded = store.load([item.candidate.key for item in may_win], scope.now) if may_win else {}
     standings = {key: each.standing for key, each in loaded.items()}
     ranked = score(may_win, standings, rules, count)
     found = reread(ranked, loaded) if rules.rereads else [Reread(*each) for each in ranked]
-    likely = _likelihood(found, loaded, fused, legs, question, rules)
+    likely = _likelihood(found, loaded, found_at_all, legs, question, rules)
     best = found[: options.limit]
     if CONFIDENCES.index(confidence.level(likely)) > CONFIDENCES.index(options.min_confidence):
         best = []
@@ -136,7 +136,7 @@ def _rules(options: Options, scope: Scope, question: Question, speakers: frozens
 def _likelihood(
     found: Sequence[Reread],
     loaded: Mapping[Key, Loaded],
-    fused: Sized,
+    candidates: int,
     legs: Legs,
     question: Question,
     rules: Rules,
@@ -149,7 +149,7 @@ def _likelihood(
     best = found[0].item
     signs = confidence.Signs(
         confidence.covered(question.keywords, loaded[best.candidate.key]),
-        confidence.ahead([each.score for each in found], len(fused)) if rules.rereads else None,
+        confidence.ahead([each.score for each in found], candidates) if rules.rereads else None,
         question.likeness(best.semantic, len(legs.semantic)),
     )
     return confidence.likelihood(signs)
@@ -282,22 +282,30 @@ def _best_of(lists: Sequence[list[Candidate]]) -> list[Candidate]:
     return sorted(by_key.values(), key=lambda candidate: -candidate.score)
 
 
-def fuse_legs(legs: Legs, question: Question, options: Options) -> Mixed:
-    """Several lists into one, as asked; by default neighbours lend each other relevance."""
-    fusion = options.fusion
-    if fusion == "rrf":
+def fused(
+    legs: Legs, question: Question, options: Options, rules: Rules, limit: int
+) -> tuple[int, list[Fused]]:
+    """Several lists into one, as asked: how many are in it, and those who may be among the best `limit`."""
+    if options.fusion == "mix":
+        weights = checks.weights(options.weights, question.weights)
+        is_deep = len(legs.semantic) >= DEPTH  # where there are fewer, a scope returns all that it has
+        return mixing.mixed(legs, weights, rules, limit, drop_nothing=is_deep)
+    everyone = _named_fusion(legs, options)
+    return len(everyone), contenders(everyone, rules, limit)
+
+
+def _named_fusion(legs: Legs, options: Options) -> Mixed:
+    if options.fusion == "rrf":
         return fuse.by_rank(legs, checks.weights(options.weights, fuse.RRF_WEIGHTS))
-    if fusion == "weighted":
+    if options.fusion == "weighted":
         return fuse.weighted(legs, checks.weights(options.weights, fuse.WEIGHTED_WEIGHTS))
-    if fusion == "rerank" and legs.extra:
+    if options.fusion == "rerank" and legs.extra:
         return fuse.reranked(legs)
-    if fusion == "fallback":
+    if options.fusion == "fallback":
         return fuse.first_answer(legs)
-    mixed = fuse.mix(legs, checks.weights(options.weights, question.weights))
-    lend(mixed)
-    if len(legs.semantic) >= DEPTH:  # where there are fewer, a scope returns all that it has
-        mixed.drop_nothing()
-    return mixed
+    everyone = fuse.mix(legs, fuse.MIX_WEIGHTS)
+    lend(everyone)
+    return everyone
 
 
 def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Fused]:

@@ -25,7 +25,7 @@ from recollect.evaluate.filling import WITHOUT_TIME
 from recollect.evaluate.metrics import Estimate
 from recollect.meaning import Meaning
 from recollect.ranking.fuse import Legs
-from recollect.ranking.score import Rules, contenders, score
+from recollect.ranking.score import Rules, score
 from recollect.store.base import Key, NamespaceFacts, Store
 from recollect.types import Progress, Reading, Scope
 
@@ -272,7 +272,7 @@ class _Asking:
         scores = {}
         for share in sorted({*GRID, default}):
             weighed = replace(_OPTIONS, weights=_weights(share))
-            fused = contenders(recalling.fuse_legs(legs, question, weighed), rules, metrics.DEPTH)
+            _, fused = recalling.fused(legs, question, weighed, rules, metrics.DEPTH)
             best = score(fused, standings, rules, metrics.DEPTH)
             ranked = [str(_number(item.candidate.key)) for item, _ in best]
             scores[share] = metrics.ndcg_at(metrics.DEPTH, ranked, wanted)

@@ -33,8 +33,8 @@ SECTOR_BOOST: dict[Sector, float] = {
 }
 FALLBACK_THRESHOLD = 0.7
 NARROWEST = 0.05
-_COMPARED = 20
-_USUAL_WORDS = 5
+COMPARED = 20
+USUAL_WORDS = 5
 SUPERSEDED = 0.5
 
 Item = TypeVar("Item", bound=Hashable)
@@ -67,11 +67,11 @@ class Legs:
     words the question has.
     """
 
-    keyword: Sequence[Candidate] = ()
-    semantic: Sequence[Candidate] = ()
-    extra: Mapping[Key, float] = field(default_factory=dict)
+    keyword: list[Candidate] = field(default_factory=list)
+    semantic: list[Candidate] = field(default_factory=list)
+    extra: dict[Key, float] = field(default_factory=dict)
     cut: bool = False
-    words: int = _USUAL_WORDS
+    words: int = USUAL_WORDS
 
     def candidates(self) -> dict[Key, Candidate]:
         """Everyone in either list."""
@@ -221,17 +221,17 @@ def _leaning(
     if not keyword or not semantic:
         return float(bool(keyword)), float(bool(semantic))
     words = weights["keyword"] / total
-    if len(semantic) >= _COMPARED:
+    if len(semantic) >= COMPARED:
         lean = _standing_out(keyword) - _standing_out(semantic)
-        lean += min(0.25, max(-0.2, 0.1 * (number - _USUAL_WORDS)))
+        lean += min(0.25, max(-0.2, 0.1 * (number - USUAL_WORDS)))
         words += min(1.0, max(-1.0, lean)) * min(words, 1 - words)
     return words, 1 - words
 
 
 def _standing_out(shares: Mapping[Key, float]) -> float:
     """How far the best is above the mean of the next ones (0..1); those who are not in the list have 0."""
-    best, *others = sorted(shares.values(), reverse=True)[:_COMPARED]
-    return best - sum(others) / (_COMPARED - 1)
+    best, *others = sorted(shares.values(), reverse=True)[:COMPARED]
+    return best - sum(others) / (COMPARED - 1)
 
 
 def by_rank(legs: Legs, weights: Mapping[str, float]) -> Mixed:
@@ -284,5 +284,5 @@ def first_answer(legs: Legs) -> Mixed:
     """Vectors if any was near enough, else keywords."""
     if legs.semantic:
         shares = {found.key: min(1.0, max(0.0, found.score)) for found in legs.semantic}
-        return Mixed(Legs((), legs.semantic), {}, shares)
+        return Mixed(Legs([], legs.semantic), {}, shares)
     return Mixed(Legs(legs.keyword), share_of_keyword(legs), {})

@@ -17,6 +17,7 @@ SALIENCE_SPAN = 0.06
 RECENCY_SPAN = 0.04
 OUTSIDE_TIME = 0.6
 ANOTHER_SPEAKER = 0.5
+_EVER = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Rules:
         if self.fusion == "mix":
             if standing is not None:
                 yield "salience", 1 - SALIENCE_SPAN * (1 - standing.salience)
-            yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created, self._moment))
+            yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created, self.moment))
             if self.meant and candidate.speaker is not None and candidate.speaker not in self.meant:
                 yield "speaker", ANOTHER_SPEAKER
         if standing is not None:
@@ -52,7 +53,7 @@ class Rules:
                 yield "sector", SECTOR_BOOST[standing.sector]
             if standing.superseded and self.superseded:
                 yield "superseded", SUPERSEDED
-        if self._preferred and not self._is_preferred(candidate.created):
+        if not self._is_preferred(candidate.created):
             yield "timeframe", OUTSIDE_TIME
 
     @property
@@ -77,7 +78,7 @@ class Rules:
             case "salience":
                 return f"salience {standing.salience:.2f}"
             case "recency":
-                return f"{(self._moment - candidate.created) // _DAY} days old"
+                return f"{(self.moment - candidate.created) // _DAY} days old"
             case "speaker":
                 return f"said by {candidate.speaker}, not by {' or '.join(sorted(self.meant))}"
             case "sector":
@@ -93,25 +94,27 @@ class Rules:
         values = {
             "similarity": item.base + item.lent,
             "importance": standing.importance,
-            "recency": recency(item.candidate.created, self._moment),
+            "recency": recency(item.candidate.created, self.moment),
         }
         return tuple(Multiplier(name, values[name]) for name in self.factors)
 
     @cached_property
-    def _moment(self) -> int:
+    def moment(self) -> int:
+        """Now, in microseconds."""
         return to_micros(self.now)
 
     @cached_property
-    def _preferred(self) -> tuple[int | None, int | None] | None:
-        """From when and until when, if the question speaks of a time."""
+    def preferred(self) -> tuple[bool, int, int]:
+        """Whether the question speaks of a time; from when and until when."""
         time = self.timeframe
         if time is None or time.origin != "query":
-            return None
-        return micros_or_none(time.start), micros_or_none(time.end)
+            return False, _EVER[0], _EVER[1]
+        start, end = micros_or_none(time.start), micros_or_none(time.end)
+        return True, _EVER[0] if start is None else start, _EVER[1] if end is None else end
 
     def _is_preferred(self, created: int) -> bool:
-        start, end = self._preferred or (None, None)
-        return (start is None or start <= created) and (end is None or created < end)
+        prefers, start, end = self.preferred
+        return not prefers or start <= created < end
 
     def value(self, item: Fused, standing: Standing | None = None) -> float:
         """What a candidate comes to, before it is reordered by factors; without a standing, at the most."""
@@ -124,7 +127,7 @@ class Rules:
         """With what is added once its salience is known."""
         if self.fusion != "weighted":
             return item
-        return with_use(item, standing.salience, self.weights, self._moment)
+        return with_use(item, standing.salience, self.weights, self.moment)
 
     def reordered(self, item: Fused, standing: Standing) -> float:
         """The mean of the factors that were asked for, times the multipliers."""

@@ -1,0 +1,22 @@
+"""The default ranking in C: mixing.py says what it is for."""
+
+from typing import Any
+
+def contenders(
+    keyword: list[Any],
+    semantic: list[Any],
+    extra: dict[Any, float],
+    constants: tuple[float, ...],
+    weights: tuple[float, float],
+    number: int,
+    cut: bool,
+    drops_nothing: bool,
+    now: int,
+    meant: frozenset[str],
+    prefers: bool,
+    since: int,
+    until: int,
+    limit: int,
+    least: float,
+    /,
+) -> tuple[int, list[tuple[Any, ...]]]: ...
