@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.store.sqlite.derived import bm25, codes, kernel
-from recollect.store.sqlite.derived.codes import Asked
-from recollect.store.sqlite.derived.kernel import Looked, Scoring, Term
+from recollect.store.sqlite.derived import bm25, codes, facts, kernel
+from recollect.store.sqlite.derived.codes import Asked, Coded
+from recollect.store.sqlite.derived.facts import Fact
+from recollect.store.sqlite.derived.kernel import Looked, Scoring, Within
+from recollect.store.sqlite.derived.vectors import VectorSegment
+from recollect.store.sqlite.derived.words import WordSegment
 
 from .segmented import by_numpy
 
@@ -37,93 +42,222 @@ def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
         return found, ask()
 
 
-def made_terms(chance: np.random.Generator, size: int) -> list[Term]:
-    """Who has each of a few terms, some of them common."""
+class Term(NamedTuple):
+    """Who has a term, with a code for each, and what it counts."""
+
+    docs: Sequence[int]
+    codes: Sequence[int]
+    rarity: float = 1.0
+
+
+def segment_of(terms: Sequence[Term], lengths: Sequence[int], /, **others: Any) -> WordSegment:
+    """A segment in which so many memories have these terms, called a, b, c …; they are numbered from 100."""
+    names = [bytes([97 + number]) for number in range(len(terms))]
+    arrays: dict[str, Any] = {
+        "numbers": np.arange(100, 100 + len(lengths)),
+        "lengths": np.array(lengths, np.int32),
+        "spaces": np.array([1]),
+        "starts": np.array([0, len(lengths)]),
+        "docs": np.array([doc for term in terms for doc in term.docs], np.int32),
+        "codes": np.array([code for term in terms for code in term.codes], np.uint16),
+        "offsets": np.cumsum([0, *(len(term.docs) for term in terms)]),
+        "letters": np.frombuffer(b"".join(names), np.uint8),
+        "cuts": np.arange(len(names) + 1),
+        "touched": np.empty(0, np.int64),
+        **facts.build([Fact("memory", 0, None, None, 1, None)] * len(lengths)),
+    }
+    return WordSegment({**arrays, **{name: np.array(value) for name, value in others.items()}})
+
+
+def made_terms(chance: np.random.Generator, lengths: Sequence[int]) -> list[Term]:
+    """Who has each of a few terms, some of them common; of memories of these lengths, below 128."""
     terms = []
     for _ in range(chance.integers(1, 8)):
-        docs = np.flatnonzero(chance.random(size) < chance.random() ** 3).astype(np.int32)
-        often, length = chance.integers(1, 5, len(docs)), chance.integers(0, 256, len(docs))
-        given_codes = ((often << 8) | length).astype(np.uint16)
-        rarity = float(chance.random() * 8)
-        terms.append(Term(docs, given_codes, rarity))
+        docs = np.flatnonzero(chance.random(len(lengths)) < chance.random() ** 3)
+        given_codes = (chance.integers(1, 5, len(docs)) << 8) | np.array(lengths)[docs]
+        terms.append(Term(docs.tolist(), given_codes.tolist(), float(chance.random() * 8)))
     return terms
 
 
+def scored(terms: Sequence[Term], most: int) -> Scoring:
+    return Scoring([term.rarity for term in terms], bm25.weights(20.0), 20.0, most)
+
+
+def one_by_one(terms: Sequence[Term]) -> list[kernel.Place]:
+    return [(at, at + 1) for at in range(len(terms))]
+
+
 @settings(max_examples=200)
-@given(SEEDS, st.integers(1, 40), st.booleans(), st.sampled_from([0.0, 0.5, 4.0]))
+@given(SEEDS, st.integers(1, 40), st.booleans(), st.sampled_from([0.0, 0.5, 4.0]), st.booleans())
 def test_the_best_matches_are_the_same_and_the_best(
-    seed: int, most: int, some_are_barred: bool, floor: float
+    seed: int, most: int, some_are_barred: bool, floor: float, together: bool
 ) -> None:
     chance = np.random.default_rng(seed)
     size = int(chance.integers(1, 2_000))
     start = int(chance.integers(0, size))
     end = int(chance.integers(start, size)) + 1
-    terms = made_terms(chance, size)
-    lengths = chance.integers(1, 60, size).astype(np.int32)
-    scoring = Scoring(bm25.weights(20.0), lengths, 20.0, most)
+    lengths = chance.integers(1, 60, size).tolist()
+    terms = made_terms(chance, lengths)
+    segment = segment_of(terms, lengths)
+    places, scoring = one_by_one(terms), scored(terms, most)
+    if together:  # as all terms that begin alike do
+        places, scoring = [(0, len(terms))], scored(terms[:1], most)
     permitted = chance.random(end - start) < 0.7 if some_are_barred else None
-
-    def found() -> tuple[list[int], list[float]]:
-        places, scores = kernel.best(terms, (start, end), scoring, permitted, floor)
-        return places.tolist(), scores.tolist()
-
-    compiled_places, by_numpy_places = both(found)
-    assert compiled_places == by_numpy_places
-    assert all(start <= place < end for place in compiled_places[0])
+    ask = partial(kernel.best, segment, places, scoring, (start, end), permitted, floor)
+    (numbers, scores), (expected, also) = both(ask)
+    assert numbers == expected
+    assert scores == pytest.approx(also) == sorted(scores, reverse=True)
+    assert len(numbers) <= most
+    assert all(start <= number - 100 < end for number in numbers)
 
 
 @given(SEEDS)
 def test_nobody_better_is_left_out(seed: int) -> None:
     chance = np.random.default_rng(seed)
     size, most = 600, int(chance.integers(1, 30))
-    terms = made_terms(chance, size)
-    lengths = bm25.LENGTHS[chance.integers(1, 100, size)].astype(np.int32)
-    terms = [
-        term._replace(codes=((term.codes >> 8 << 8) | lengths[term.docs]).astype(np.uint16)) for term in terms
-    ]
-    scoring = Scoring(bm25.weights(20.0), lengths, 20.0, most)
-    places, scores = kernel.best(terms, (0, size), scoring, None, 0.0)
+    lengths = chance.integers(1, 100, size)
+    terms = made_terms(chance, lengths.tolist())
+    segment = segment_of(terms, lengths.tolist())
+    numbers, scores = kernel.best(segment, one_by_one(terms), scored(terms, most), (0, size), None)
     everyone = np.zeros(size)
     for term in terms:
-        everyone[term.docs] += bm25.weight(term.codes >> 8, lengths[term.docs], 20.0) * term.rarity
-    best = np.sort(everyone[everyone > 0])[-most:]
-    assert np.sort(scores)[-most:] == pytest.approx(best)
-    assert everyone[places] == pytest.approx(scores)
+        docs, often = np.array(term.docs, np.intp), np.array(term.codes, np.intp) >> 8
+        everyone[docs] += bm25.weight(often, lengths[docs], 20.0) * term.rarity
+    assert scores == pytest.approx(np.sort(everyone[everyone > 0])[::-1][:most].tolist())
+    assert everyone[np.array(numbers, np.intp) - 100] == pytest.approx(scores)
 
 
-def test_any_number_may_be_equally_good() -> None:
+def test_of_many_that_are_equally_good_the_first_are_taken() -> None:
     size = 70_000
-    everyone = np.arange(size, dtype=np.int32)
-    term = Term(everyone, np.full(size, (1 << 8) | 12, np.uint16), 2.0)
-    scoring = Scoring(bm25.weights(20.0), np.full(size, 12, np.int32), 20.0, 10)
+    term = Term(range(size), [(1 << 8) | 12] * size, 2.0)
+    segment = segment_of([term], [12] * size)
     for span in ((0, size), (17, 40_000)):
-        (found, scores), (expected, _) = both(partial(kernel.best, [term], span, scoring, None, 0.0))
-        assert found.tolist() == expected.tolist() == list(range(*span))
-        assert len(set(scores.tolist())) == 1
+        for numbers, scores in both(partial(kernel.best, segment, [(0, 1)], scored([term], 10), span, None)):
+            assert numbers == [100 + span[0] + at for at in range(10)]
+            assert len(set(scores)) == 1
 
 
-@given(st.lists(st.binary(max_size=6).filter(lambda term: term[:1] != b"\0"), unique=True), st.data())
+@given(SEEDS)
+def test_how_many_have_a_term_is_counted_alike(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    lengths = [12] * int(chance.integers(1, 300))
+    terms = made_terms(chance, lengths)
+    segment = segment_of(terms, lengths)
+    masked = np.flatnonzero(chance.random(len(lengths)) < 0.1).astype(np.int32)
+    places = [*one_by_one(terms), (0, len(terms)), (0, 0)]
+    found, expected = both(partial(kernel.having, segment, places, masked))
+    assert found == expected
+    others = set(range(len(lengths))) - set(masked.tolist())
+    assert found[0] == len(others & set(terms[0].docs))
+    assert found[-2] == len(others & {doc for term in terms for doc in term.docs})
+    assert found[-1] == 0
+
+
+TERMS = st.binary(min_size=1, max_size=6).filter(lambda term: term[:1] != b"\0")
+
+
+@given(st.lists(TERMS, unique=True), st.data())
 def test_terms_are_found_alike(terms: list[bytes], data: st.DataObject) -> None:
     terms = sorted(terms)
     struck = [bytes(len(term)) if data.draw(st.booleans()) else term for term in terms]
-    letters = np.frombuffer(b"".join(struck), np.uint8)
-    cuts = np.cumsum([0, *map(len, terms)]).astype(np.int64)
-    for wanted in (*terms, data.draw(st.binary(max_size=6)), b"\xff\xff"):
-        found, expected = both(partial(kernel.place, letters, cuts, wanted))
+    segment = segment_of(
+        [Term([], []) for _ in terms],
+        [],
+        letters=np.frombuffer(b"".join(struck), np.uint8),
+        cuts=np.cumsum([0, *map(len, terms)]),
+    )
+    for wanted in (*terms, data.draw(TERMS), b"\xff\xff"):
+        asked = [(wanted, None), (wanted, wanted + b"\xff")]
+        found, expected = both(partial(kernel.find, segment, asked))
         assert found == expected
-        if wanted in struck:
-            assert struck[found] == wanted
+        first, last = found[0]
+        assert struck[first:last] == [wanted] * (wanted in struck)
+        longer = {term for term in struck if term.startswith(wanted) and term < wanted + b"\xff"}
+        assert longer <= set(struck[slice(*found[1])])
 
 
-@given(SEEDS, st.sampled_from([1, 7, 16, 17, 384]))
-def test_products_are_the_same(seed: int, dimensions: int) -> None:
+@given(SEEDS)
+def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    rows = chance.integers(-127, 128, (60, dimensions)).astype(np.int8)
-    scale = chance.random(60).astype(np.float32)
+    size = int(chance.integers(1, 60))
+    numbers = np.sort(chance.choice(200, size, replace=False)) + 1
+    known = [
+        Fact(
+            str(chance.choice(["memory", "passage"])),
+            int(chance.integers(-50, 50)),
+            None if (session := int(chance.integers(0, 4))) == 0 else session,
+            None if session == 0 else int(chance.integers(0, 9)),
+            int(chance.integers(1, 99)),
+            [None, "Ann", "Bob"][int(chance.integers(0, 3))],
+        )
+        for _ in range(size)
+    ]
+    lengths = chance.integers(0, 3, size).tolist()
+    segment = segment_of([], lengths, numbers=numbers, **facts.build(known))
+    start = int(chance.integers(0, size))
+    wanted = np.flatnonzero(chance.random(210) < 0.4).tolist()
+    within = Within(int(chance.integers(0, 4)), -20, int(chance.integers(-10, 60)))
+    found, expected = both(partial(kernel.told, segment, wanted, (start, size), within))
+    assert found == expected
+    for number, told in zip(wanted, found, strict=True):
+        at = int(np.searchsorted(numbers, number))
+        if at < start or at == size or numbers[at] != number or not lengths[at]:
+            assert told is None
+            continue
+        fact = known[at]
+        is_wanted = within.kinds >> ["memory", "passage"].index(fact.kind) & 1
+        if is_wanted and within.since <= fact.created < within.until:
+            assert told == (fact.session, fact.place, fact.speaker, fact.tokens, fact.created)
+        else:
+            assert told is False
+
+
+def vectors_of(matrix: Any, centre: Any = None, **others: Any) -> VectorSegment:
+    """A segment of vectors numbered from 1,000, of memories numbered from 100."""
+    middle = np.asarray(matrix.mean(axis=0) if centre is None else centre, np.float32)
+    count = len(matrix)
+    arrays = {
+        "numbers": np.arange(1_000, 1_000 + count),
+        "memories": np.arange(100, 100 + count),
+        "spaces": np.array([1]),
+        "starts": np.array([0, count]),
+        "centre": middle,
+        **codes.code(matrix, middle)._asdict(),
+    }
+    return VectorSegment(arrays | others, 0)
+
+
+def directions(count: int) -> Any:
+    matrix = np.random.default_rng(5).standard_normal((count, 16)).astype(np.float32)
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def places_in(found: kernel.Nearest) -> Any:
+    """Where in the segment they stand; numbers and memories say the same."""
+    numbers, memories, _ = found
+    assert [number - 1_000 for number in numbers] == [memory - 100 for memory in memories]
+    return np.array(numbers, np.intp) - 1_000
+
+
+@given(SEEDS, st.sampled_from([1, 7, 16, 17, 384]), st.booleans())
+def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int, exact: bool) -> None:
+    chance = np.random.default_rng(seed)
+    matrix = chance.standard_normal((60, dimensions)).astype(np.float32)
+    segment = vectors_of(matrix)
+    segment.coded.scale[::7] = 0  # struck out
     vector = chance.standard_normal(dimensions).astype(np.float32)
-    places = chance.integers(0, 60, 30)
-    found, expected = both(lambda: kernel.products(rows, scale, places, vector))
-    assert found == pytest.approx(expected, rel=1e-4, abs=1e-3)
+    wanted = np.flatnonzero(chance.random(200) < 0.3).tolist()
+    ask = partial(kernel.similar, segment, vector, wanted, (5, 60), exact=exact)
+    found, expected = both(ask)
+    assert [each is None for each in found] == [each is None for each in expected]
+    for memory, near, also in zip(wanted, found, expected, strict=True):
+        at = memory - 100
+        if not 5 <= at < 60 or at % 7 == 0:
+            assert near is None
+            continue
+        size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
+        assert near == pytest.approx(also, abs=1e-5 * size)
+        assert near == pytest.approx(float(matrix[at] @ vector), abs=(2e-5 if exact else 1e-2) * size)
 
 
 @settings(max_examples=25)
@@ -135,46 +269,96 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     matrix = chance.standard_normal((count, dimensions)).astype(np.float32)
     if chance.random() < 0.3:
         matrix = matrix[np.argsort(matrix[:, 0])]  # the first say nothing of the others
-    coded = codes.code(matrix, matrix.mean(axis=0))
-    left = chance.standard_normal(dimensions).astype(np.float32)
+    segment = vectors_of(matrix)
+    vector = chance.standard_normal(dimensions).astype(np.float32)
     start = int(chance.integers(0, count))
     end = int(chance.integers(start, count)) + 1
     most = int(chance.integers(1, 1200))
-    found, products = kernel.nearest(coded, left, left, (start, end), Looked(most, most))
-    assert len(set(found.tolist())) == len(found) == min(most, end - start)
-    assert products == pytest.approx(kernel.products(coded.bytes, coded.scale, found, left))
-    estimates = Asked(left).estimates(coded, np.arange(count))
-    best = np.sort(estimates[start:end])[-len(found) :]
-    assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
+    found = kernel.nearest(segment, vector, (start, end), Looked(most, most, 8))()
+    places = places_in(found)
+    assert len(set(places.tolist())) == len(places) == min(most, end - start)
+    assert found[2] == sorted(found[2], reverse=True)
+    near = kernel.similar(segment, vector, sorted(found[1]), (start, end), exact=False)
+    assert found[2] == pytest.approx(sorted(filter(None, near), reverse=True), rel=1e-2, abs=0.2)
+    estimates = Asked(vector - segment.centre).estimates(segment.coded, np.arange(count))
+    best = np.sort(estimates[start:end])[-len(places) :]
+    assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
 
 
-def test_many_are_looked_at_by_two_threads_with_the_same_result() -> None:
+@pytest.mark.parametrize("count", [70_000, 450_000])
+def test_many_are_looked_at_by_two_threads_with_the_same_result(count: int) -> None:
     chance = np.random.default_rng(5)
-    matrix = chance.standard_normal((450_000, 16)).astype(np.float32)
-    coded = codes.code(matrix, matrix.mean(axis=0))
-    estimates = Asked(matrix[7]).estimates(coded, np.arange(len(matrix)))
-    for most in (1, 700, 300_000):
-        found, _ = kernel.nearest(coded, matrix[7], matrix[7], (0, len(matrix)), Looked(most, most))
-        assert len(set(found.tolist())) == len(found) == most
-        best = np.sort(estimates)[-most:]
-        assert np.sort(estimates[found]) == pytest.approx(best, rel=1e-4, abs=1e-4)
+    matrix = chance.standard_normal((count, 16)).astype(np.float32)
+    segment = vectors_of(matrix)
+    vector = matrix[7]
+    estimates = Asked(vector - segment.centre).estimates(segment.coded, np.arange(count))
+    for most in (1, 700, count // 2):
+        for wait in (0.0, 0.05):
+            begun = kernel.nearest(segment, vector, (0, count), Looked(most, most, 8))
+            time.sleep(wait)  # the helper may take all of it, or nothing
+            places = places_in(begun())
+            assert len(set(places.tolist())) == len(places) == most
+            best = np.sort(estimates)[-most:]
+            assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
+
+
+def test_a_question_that_nobody_waits_for_is_dropped() -> None:
+    matrix = directions(70_000)
+    segment = vectors_of(matrix)
+    for _ in range(50):
+        kernel.nearest(segment, matrix[0], (0, len(matrix)), Looked(100, 10, 8))
+    assert kernel.nearest(segment, matrix[3], (0, len(matrix)), Looked(100, 10, 8))()[1][0] == 103
+
+
+def test_many_may_ask_at_once() -> None:
+    matrix = directions(70_000)
+    segment = vectors_of(matrix)
+
+    def nearest(at: int) -> int:
+        return kernel.nearest(segment, matrix[at], (0, len(matrix)), Looked(500, 10, 8))()[1][0] - 100
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(nearest, range(200))) == list(range(200))
+
+
+def test_a_forked_child_has_no_helper_and_finds_the_same() -> None:
+    matrix = directions(70_000)
+    segment = vectors_of(matrix)
+    ask = partial(kernel.nearest, segment, matrix[7], (0, len(matrix)), Looked(500, 10, 8))
+    expected = ask()()
+    child = os.fork()
+    if not child:  # whatever happens here must not reach pytest
+        os._exit(0 if all(ask()() == expected for _ in range(5)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert ask()() == expected
 
 
 @given(SEEDS, st.integers(1, 50), st.booleans())
 def test_of_those_that_are_looked_at_closely_the_best_are_given(seed: int, most: int, few: bool) -> None:
     chance = np.random.default_rng(seed)
     matrix = chance.standard_normal((3_000, 32)).astype(np.float32)
-    coded = codes.code(matrix, matrix.mean(axis=0))
-    left = chance.standard_normal(32).astype(np.float32)
+    segment = vectors_of(matrix)
+    vector = chance.standard_normal(32).astype(np.float32)
     start = int(chance.integers(0, 100))
     permitted = chance.random(3_000 - start) < 0.2 if few else None
-    found, products = kernel.nearest(coded, left, left, (start, 3_000), Looked(200, most), permitted)
-    closely, _ = kernel.nearest(coded, left, left, (start, 3_000), Looked(200, 200), permitted)
+    ask = partial(kernel.nearest, segment, vector, (start, 3_000))
+    found = ask(Looked(200, most, most), permitted)()
+    closely = ask(Looked(200, 200, 200), permitted)()
     if permitted is not None:
-        assert permitted[closely - start].all()
-    expected = np.sort(kernel.products(coded.bytes, coded.scale, closely, left))[-most:]
-    assert len(found) == most
-    assert np.sort(products) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        assert permitted[places_in(closely) - start].all()
+    assert found[2] == pytest.approx(closely[2][:most], abs=0.05)
+    exact = matrix[places_in(found)] @ vector
+    assert found[2] == pytest.approx(exact.tolist(), abs=1e-3)
+
+
+def test_who_was_struck_out_is_not_among_the_nearest() -> None:
+    matrix = directions(3_000)
+    segment = vectors_of(matrix)
+    for found in both(lambda: kernel.nearest(segment, matrix[7], (0, 3_000), Looked(1_000, 10, 8))()):
+        assert found[1][0] == 107
+    codes.clear(segment.coded._asdict(), np.array([7]))
+    for found in both(lambda: kernel.nearest(segment, matrix[7], (0, 3_000), Looked(1_000, 1_000, 8))()):
+        assert 107 not in found[1]
 
 
 class TestAFileThatLies:
@@ -183,58 +367,78 @@ class TestAFileThatLies:
     def test_a_position_in_no_order(self) -> None:
         for doc in (-1, 10, 2**31 - 1):
             with suppress(IndexError):
-                places, _ = self.best(docs=[3, doc, 4])
-                assert set(places.tolist()) <= set(range(10))
+                numbers, _ = self.best(docs=[3, doc, 4], codes=[256] * 3)
+                assert set(numbers) <= set(range(100, 110))
 
     def test_a_code_without_a_weight(self) -> None:
         with pytest.raises(IndexError):
-            self.best(codes=[1, 500])
+            self.best(codes=[1, 65_000])
 
-    def test_fewer_codes_than_positions(self) -> None:
-        with pytest.raises((IndexError, ValueError)):
-            self.best(codes=[1])
-
-    def test_fewer_lengths_than_the_span(self) -> None:
+    @pytest.mark.parametrize("name", ["lengths", "kinds", "created", "places", "speakers", "cuts", "codes"])
+    def test_arrays_of_different_lengths(self, name: str) -> None:
+        widths = {"kinds": np.uint8, "codes": np.uint16, "created": np.int64, "cuts": np.int64}
+        shorter: dict[str, Any] = {name: np.zeros(1, widths.get(name, np.int32))}
         with pytest.raises(IndexError):
-            self.best(span=(0, 11))
+            self.best(**shorter)
 
-    def test_a_term_beyond_the_letters(self) -> None:
+    def test_a_span_beyond_the_memories(self) -> None:
+        for span in ((0, 11), (-1, 4), (5, 4)):
+            with pytest.raises(IndexError):
+                self.best(span=span)
+
+    def test_a_term_beyond_the_letters_or_the_occurrences(self) -> None:
         for cuts in ([0, 2, 99], [0, 5, 3], [-4, 2, 3]):
+            lying = segment_of([Term([], []), Term([], [])], [], cuts=cuts)
             with suppress(IndexError):
-                kernel.place(np.frombuffer(b"abc", np.uint8), np.array(cuts, np.int64), b"b")
-
-    def test_a_vector_that_is_not_there(self) -> None:
-        rows, scale = np.ones((4, 8), np.int8), np.ones(4, np.float32)
-        for place in (-1, 4, 2**40):
+                kernel.find(lying, [(b"b", None), (b"b", b"c")])
+        for offsets in ([0, 99], [5, 3], [-4, 2]):
             with pytest.raises(IndexError):
-                kernel.products(rows, scale, np.array([1, place]), np.ones(8, np.float32))
+                self.best(offsets=offsets)
+        with pytest.raises(IndexError):
+            kernel.best(segment_of([], []), [(0, 7)], scored([], 1), (0, 0), None)
 
-    def test_arrays_of_different_lengths(self) -> None:
-        coded = codes.code(np.eye(8, dtype=np.float32), np.zeros(8, np.float32))
-        left = np.ones(8, np.float32)
-        for broken in (coded._replace(trust=coded.trust[:3]), coded._replace(offset=coded.offset[:3])):
+    def test_a_speaker_without_a_name_and_a_kind_that_is_none(self) -> None:
+        for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
+            lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                kernel.nearest(broken, left, left, (0, 8), Looked(2, 2))
+                kernel.told(lying, [100], (0, 1), Within(255))
+
+    def test_vectors_of_different_lengths(self) -> None:
+        matrix = np.eye(8, dtype=np.float32)
+        for name in Coded._fields:
+            broken = vectors_of(matrix, **{name: getattr(vectors_of(matrix).coded, name)[:0]})
+            with pytest.raises(IndexError):
+                kernel.nearest(broken, matrix[0], (0, 8), Looked(2, 2, 2))
+        with pytest.raises(IndexError):
+            kernel.nearest(vectors_of(matrix), matrix[0, :7].copy(), (0, 8), Looked(2, 2, 2))
+        for span in ((0, 9), (-1, 4), (5, 4)):
+            with pytest.raises(IndexError):
+                kernel.nearest(vectors_of(matrix), matrix[0], span, Looked(2, 2, 2))
+            with pytest.raises(IndexError):
+                kernel.similar(vectors_of(matrix), matrix[0], [101], span, exact=True)
 
     def test_numbers_that_are_none(self) -> None:
-        coded = codes.code(np.eye(8, dtype=np.float32), np.zeros(8, np.float32))
-        left = np.ones(8, np.float32)
-        nothing = coded._replace(trust=np.full(8, np.nan, np.float32))
-        assert len(kernel.nearest(nothing, left, left, (0, 8), Looked(2, 2))[0]) <= 2
+        matrix = np.eye(8, dtype=np.float32)
+        for name in ("trust", "offset", "scale"):
+            nothing = vectors_of(matrix, **{name: np.full(8, np.nan, np.float32)})
+            assert len(kernel.nearest(nothing, matrix[0], (0, 8), Looked(2, 2, 2))()[0]) <= 2
 
-    @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5))
-    def test_positions_in_any_order(self, docs: list[int], most: int) -> None:
+    @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5), st.integers(1, 2))
+    def test_positions_in_any_order(self, docs: list[int], most: int, together: int) -> None:
         with suppress(IndexError):
-            places, scores = self.best(docs=docs, codes=[256] * len(docs), most=most)
-            assert len(places) == len(scores)
+            numbers, scores = self.best(docs=docs, codes=[256] * len(docs), most=most, together=together)
+            assert len(numbers) == len(scores)
 
     def best(
         self,
         docs: Sequence[int] = (3, 4),
-        codes: Sequence[int] = (1, 2),
+        codes: Any = (256, 513),
         span: tuple[int, int] = (0, 10),
         most: int = 3,
+        together: int = 1,
+        **others: Any,
     ) -> Any:
-        term = Term(np.array(docs, np.int32), np.array(codes, np.uint16), 1.0)
-        scoring = Scoring(np.ones(300, np.float32), np.ones(10, np.int32), 1.0, most)
-        return kernel.best([term], span, scoring, None, 0.0)
+        terms = [Term(docs, codes)] * together
+        segment = segment_of(terms, [3] * 10, **others)
+        kernel.having(segment, [(0, together)], np.empty(0, np.int32))
+        return kernel.best(segment, [(0, together)], scored(terms[:1], most), span, None)

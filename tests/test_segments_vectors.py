@@ -14,7 +14,7 @@ import pytest
 from recollect import Draft, Memories
 from recollect.embed.hashing import HashingEmbedder
 from recollect.store.sqlite.derived import codes, files, vectors
-from recollect.store.sqlite.derived.vectors import Nearest, Read, VectorSegment
+from recollect.store.sqlite.derived.vectors import Read, VectorSegment
 
 from .segmented import NOW, by_meaning, by_numpy, index, keys, listed, opened, store_of, without_segments
 
@@ -66,11 +66,6 @@ def made(path: Path, matrix: Any, spaces: int = 1) -> VectorSegment:
     return VectorSegment(*files.read(path))
 
 
-def nearest(found: Nearest, most: int) -> list[int]:
-    best: list[int] = found.numbers[np.argsort(-found.scores, kind="stable")][:most].tolist()
-    return best
-
-
 @pytest.mark.parametrize("dimensions", [64, 7, 259, 384])
 @pytest.mark.parametrize(
     ("kind", "least"),
@@ -96,9 +91,8 @@ def shared_with_exact(segment: VectorSegment, matrix: Any, questions: Any) -> fl
     """Which part of the ten nearest a segment finds."""
     shared = 0.0
     for question in questions:
-        found = segment.near(0, question, 50)
-        scores = matrix[found.numbers - 1] @ question  # as the best are compared by their whole vectors
-        best = np.sort(scores)[::-1][:10]
+        numbers, _, _ = segment.near(0, question, 50)()
+        best = matrix[np.array(numbers[:10]) - 1] @ question
         exact = np.sort(matrix @ question)[::-1][:10]
         shared += float(np.mean(best >= exact[-1] - 1e-6))
     return shared / len(questions)
@@ -108,8 +102,8 @@ def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
     matrix = random_directions(700, 259)
     segment = made(tmp_path / "vectors.segment", matrix, spaces=7)
     for space in range(7):
-        assert len(segment.near(space, matrix[0], 10).numbers) == 100
-    assert len(segment.near(8, matrix[0], 10).numbers) == 0
+        assert len(segment.near(space, matrix[0], 10)()[0]) == 100
+    assert segment.near(8, matrix[0], 10)() == ([], [], [])
 
 
 def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
@@ -124,8 +118,8 @@ def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
         path = tmp_path / f"{turn}.segment"
         assert vectors.write(path, [part], old) == 300 * (turn + 1)
         old = [VectorSegment(*files.read(path))]
-    hits = [nearest(old[0].near(number % 2, matrix[number - 1], 1), 1) for number in range(1, 901)]
-    assert [hit[0] for hit in hits] == list(range(1, 901))
+    hits = [old[0].near(number % 2, matrix[number - 1], 1)()[0][0] for number in range(1, 901)]
+    assert hits == list(range(1, 901))
 
 
 def drafts(matrix: Any, word: str = "text") -> list[Draft]:
@@ -140,7 +134,7 @@ def assert_near_is_exact(memories: Memories, questions: Any, limit: int = 10) ->
         assert keys(found)[:10] == keys(expected)[:10]
         assert set(keys(found)) == set(keys(expected))
         scores = [each.score for each in found]
-        assert scores[:10] == pytest.approx([each.score for each in expected][:10], abs=1e-5)
+        assert scores[:10] == pytest.approx([each.score for each in expected][:10], abs=3e-5)
 
 
 def test_a_store_finds_what_it_finds_without_segments(path: Path) -> None:

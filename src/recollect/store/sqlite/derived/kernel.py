@@ -150,7 +150,8 @@ def find(segment: WordSegment, wanted: Sequence[tuple[bytes, bytes | None]]) -> 
         if beyond is not None:
             found.append((first, _place(segment, beyond)))
         else:
-            found.append((first, first + (_text(segment, first) == term)))
+            is_there = first + 1 < len(segment.cuts) and _text(segment, first) == term
+            found.append((first, first + is_there))
     return found
 
 
@@ -251,9 +252,7 @@ def _place(segment: WordSegment, wanted: bytes) -> int:
 
 
 def _text(segment: WordSegment, at: int) -> bytes:
-    """A term; nothing behind the last one."""
-    start, end = segment.cuts[at : at + 2].tolist() if at + 1 < len(segment.cuts) else (0, 0)
-    return segment.letters[start:end].tobytes()
+    return segment.letters[segment.cuts[at] : segment.cuts[at + 1]].tobytes()
 
 
 class Within(NamedTuple):
