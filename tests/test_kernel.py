@@ -197,19 +197,24 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     start = int(chance.integers(0, size))
     wanted = np.flatnonzero(chance.random(210) < 0.4).tolist()
     within = Within(int(chance.integers(0, 4)), -20, int(chance.integers(-10, 60)))
-    found, expected = both(partial(kernel.told, segment, wanted, (start, size), within))
-    assert found == expected
-    for number, told in zip(wanted, found, strict=True):
+
+    def told() -> tuple[dict[int, Any], list[int]]:
+        noted: dict[int, Any] = {}
+        return noted, kernel.told(segment, wanted, (start, size), within, noted)
+
+    (noted, elsewhere), expected = both(told)
+    assert (noted, elsewhere) == expected
+    for number in wanted:
         at = int(np.searchsorted(numbers, number))
-        if at < start or at == size or numbers[at] != number or not lengths[at]:
-            assert told is None
-            continue
-        fact = known[at]
-        is_wanted = within.kinds >> ["memory", "passage"].index(fact.kind) & 1
-        if is_wanted and within.since <= fact.created < within.until:
-            assert told == (fact.session, fact.place, fact.speaker, fact.tokens, fact.created)
+        is_here = start <= at < size and numbers[at] == number and lengths[at]
+        assert (number in elsewhere) == (not is_here)
+        fact = known[at] if is_here else None
+        if fact and within.kinds >> ["memory", "passage"].index(fact.kind) & 1:
+            is_wanted = within.since <= fact.created < within.until
+            expected_fact = (fact.session, fact.place, fact.speaker, fact.tokens, fact.created)
+            assert noted.get(number) == (expected_fact if is_wanted else None)
         else:
-            assert told is False
+            assert number not in noted
 
 
 def vectors_of(matrix: Any, centre: Any = None, **others: Any) -> VectorSegment:
@@ -401,7 +406,7 @@ class TestAFileThatLies:
         for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
             lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                kernel.told(lying, [100], (0, 1), Within(255))
+                kernel.told(lying, [100], (0, 1), Within(255), {})
 
     def test_vectors_of_different_lengths(self) -> None:
         matrix = np.eye(8, dtype=np.float32)

@@ -157,6 +157,8 @@ class Fresh(NamedTuple):
     @classmethod
     def of(cls, rows: Sequence[Row], wanted: Sequence[Wanted]) -> Fresh:
         """Those of the rows that have any of the terms."""
+        if not rows:
+            return cls(())
         texts = [f" {text} " for *_, text in rows]
         together = "".join(texts)
         sought = [f" {each.term}" if each.prefix else f" {each.term} " for each in wanted]
@@ -171,6 +173,8 @@ class Fresh(NamedTuple):
 
     def having(self, wanted: int) -> list[int]:
         """How many of them have each of so many terms."""
+        if not self.rows:
+            return [0] * wanted
         return [sum(times[at] > 0 for *_, times in self.rows) for at in range(wanted)]
 
     def best(self, namespaces: Sequence[int], rarity: Sequence[float], average: float) -> Best:

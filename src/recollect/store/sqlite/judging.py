@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Candidate
 from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.kernel import Nearest, Told, Within
+from recollect.store.sqlite.derived.kernel import Known, Nearest, Within
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces, scope_parameters
-from recollect.store.statements import Row, Statements
+from recollect.store.statements import Statements
 from recollect.times import micros_or_none
 from recollect.types import KINDS, Scope
 
@@ -57,7 +57,7 @@ class Jury:
         self._fingerprint = fingerprint
         self._held = held if self._parameters["filters"] <= TOLD else ()
         self._heard: set[int] = set()
-        self._known: dict[int, Row] = {}
+        self._known: Known = {}
         self._vectors: dict[int, int | None] = {}
 
     @cached_property
@@ -97,14 +97,8 @@ class Jury:
             for namespace in self._namespaces.numbers:
                 span = segment.span(namespace)
                 if wanted and span[0] < span[1]:
-                    wanted = self._learn(wanted, kernel.told(segment, wanted, span, self._within))
+                    wanted = kernel.told(segment, wanted, span, self._within, self._known)
         return must_be_read.union(wanted)
-
-    def _learn(self, numbers: Sequence[int], told: Sequence[Told]) -> list[int]:
-        """Keep what was told of these; the others."""
-        pairs = list(zip(numbers, told, strict=True))
-        self._known.update([pair for pair in pairs if pair[1]])  # type: ignore[misc]
-        return [number for number, fact in pairs if fact is None]
 
     @cached_property
     def _within(self) -> Within:

@@ -561,20 +561,18 @@ static PyObject *find(PyObject *self, PyObject *given)
     return result;
 }
 
-/* None in place of a number that stands for nothing. */
-static PyObject *number_or_none(int is_there, int64_t number)
-{
-    return is_there ? PyLong_FromLongLong(number) : Py_NewRef(Py_None);
-}
-
-/* What ranking needs to know of the memory at a position. */
+/* What ranking needs to know of the memory at a position: session, place in it, speaker, tokens, created. */
 static PyObject *fact_of(const Segment *segment, Py_ssize_t at, PyObject *names)
 {
-    PyObject *speaker = PyList_GetItem(names, segment->speakers[at]);
-    if (!speaker) return NULL;
-    return Py_BuildValue("NNOiL", number_or_none(segment->sessions[at] > 0, segment->sessions[at]),
-                         number_or_none(segment->places[at] >= 0, segment->places[at]), speaker, segment->tokens[at],
-                         (long long)segment->created[at]);
+    PyObject *speaker = PyList_GetItem(names, segment->speakers[at]), *fact = speaker ? PyTuple_New(5) : NULL;
+    if (!fact) return NULL;
+    const int64_t session = segment->sessions[at], place = segment->places[at];
+    PyTuple_SetItem(fact, 0, session > 0 ? PyLong_FromLongLong(session) : Py_NewRef(Py_None));
+    PyTuple_SetItem(fact, 1, place >= 0 ? PyLong_FromLongLong(place) : Py_NewRef(Py_None));
+    PyTuple_SetItem(fact, 2, Py_NewRef(speaker));
+    PyTuple_SetItem(fact, 3, PyLong_FromLong(segment->tokens[at]));
+    PyTuple_SetItem(fact, 4, PyLong_FromLongLong(segment->created[at]));
+    return fact;
 }
 
 /* Where these memories (ascending) stand, of those from one place to another; -1 for one that does not. */
@@ -588,46 +586,57 @@ static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t fr
         from = place_among(segment->numbers, from, end, number);
         places[at] = from < end && segment->numbers[from] == number ? from : -1;
         if (places[at] < 0) continue;
-        FETCH(segment->lengths + from, 1)
-        FETCH(segment->kinds + from, 1)
-        FETCH(segment->created + from, 1)
-        FETCH(segment->sessions + from, 1)
-        FETCH(segment->places + from, 1)
-        FETCH(segment->tokens + from, 1)
-        FETCH(segment->speakers + from, 1)
+        FETCH(segment->lengths + from, 1);
+        FETCH(segment->kinds + from, 1);
+        FETCH(segment->created + from, 1);
+        FETCH(segment->sessions + from, 1);
+        FETCH(segment->places + from, 1);
+        FETCH(segment->tokens + from, 1);
+        FETCH(segment->speakers + from, 1);
     }
     return places;
 }
 
-static PyObject *told(PyObject *self, PyObject *given)
-{
-    PyObject *capsule, *wanted, *names, *result = NULL;
-    Py_ssize_t start, end;
+/* Which memories are told of. */
+typedef struct {
     unsigned char kinds;
     long long since, until;
-    if (!PyArg_ParseTuple(given, "OO!nnO!bLL", &capsule, &PyList_Type, &wanted, &start, &end, &PyList_Type, &names, &kinds,
-                          &since, &until))
+} Within;
+
+/* Note what is known of the memory at a position, if it is wanted; 0 on error. */
+static int note(const Segment *segment, Py_ssize_t at, const Within *within, PyObject *number, PyObject *names, PyObject *known)
+{
+    if (segment->kinds[at] > 7) return lying("there is no such kind") != NULL;
+    const int64_t created = segment->created[at];
+    if (!(within->kinds >> segment->kinds[at] & 1) || created < within->since || created >= within->until) return 1;
+    PyObject *fact = fact_of(segment, at, names);
+    const int is_noted = fact && !PyDict_SetItem(known, number, fact);
+    Py_XDECREF(fact);
+    return is_noted;
+}
+
+static PyObject *told(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *wanted, *names, *known, *left = NULL;
+    Py_ssize_t start, end;
+    Within within;
+    if (!PyArg_ParseTuple(given, "OO!nnO!bLLO!", &capsule, &PyList_Type, &wanted, &start, &end, &PyList_Type, &names,
+                          &within.kinds, &within.since, &within.until, &PyDict_Type, &known))
         return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     if (!segment) return NULL;
     if (start < 0 || end < start || end > segment->memories) return lying("there is no such memory");
     const Py_ssize_t count = PyList_Size(wanted);
     Py_ssize_t *places = stand(segment, wanted, start, end);
-    if (places && !PyErr_Occurred()) result = PyList_New(count);
-    for (Py_ssize_t at = 0; result && at < count; at++) {
-        const Py_ssize_t place = places[at];
-        PyObject *fact;
-        if (place < 0 || !segment->lengths[place]) fact = Py_NewRef(Py_None);
-        else if (segment->kinds[place] > 7) fact = lying("there is no such kind");
-        else if (!(kinds >> segment->kinds[place] & 1) || segment->created[place] < since
-                 || segment->created[place] >= until)
-            fact = Py_NewRef(Py_False);
-        else fact = fact_of(segment, place, names);
-        if (fact) PyList_SetItem(result, at, fact);
-        else Py_CLEAR(result);
+    if (places && !PyErr_Occurred()) left = PyList_New(0);
+    for (Py_ssize_t at = 0; left && at < count; at++) {
+        PyObject *number = PyList_GetItem(wanted, at);
+        const int is_there = places[at] >= 0 && segment->lengths[places[at]];
+        if (is_there ? !note(segment, places[at], &within, number, names, known) : PyList_Append(left, number))
+            Py_CLEAR(left);
     }
     free(places);
-    return result;
+    return left;
 }
 
 static PyMethodDef methods[] = {

@@ -29,5 +29,6 @@ def told(
     kinds: int,
     since: int,
     until: int,
+    known: dict[int, tuple[Any, ...]],
     /,
-) -> list[tuple[Any, ...] | bool | None]: ...
+) -> list[int]: ...

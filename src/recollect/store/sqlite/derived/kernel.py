@@ -263,23 +263,22 @@ class Within(NamedTuple):
     until: int = 2**63 - 1
 
 
-Told = tuple[Any, ...] | bool | None
+Known = dict[int, tuple[Any, ...]]
+"""By number what ranking needs to know of a memory: session, place in it, speaker, tokens, created."""
 
 
-def told(segment: WordSegment, numbers: list[int], span: tuple[int, int], within: Within) -> list[Told]:
-    """What ranking needs to know of these memories (ascending): session, place, speaker, tokens, created.
-
-    False for one that is not wanted, None for one that does not stand in the span.
-    """
-    names = segment.facts.names
+def told(
+    segment: WordSegment, numbers: list[int], span: tuple[int, int], within: Within, known: Known
+) -> list[int]:
+    """Note what is known of those of these memories (ascending) that are wanted; who stands elsewhere."""
     if COMPILED:
-        return _matching.told(segment.handle, numbers, *span, names, *within)
+        return _matching.told(segment.handle, numbers, *span, segment.facts.names, *within, known)
     docs = segment.within(span, np.array(numbers, np.int64))
     docs = docs[segment.lengths[docs] > 0]
     columns = segment.facts.columns
     created, kinds = columns["created"][docs], columns["kinds"][docs]
     inside = (within.kinds >> kinds & 1).astype(np.bool_)
     inside &= (created >= within.since) & (created < within.until)
-    known: dict[int, Told] = dict.fromkeys(segment.numbers[docs].tolist(), False)
+    here = set(segment.numbers[docs].tolist())
     known.update(zip(segment.numbers[docs[inside]].tolist(), segment.facts.at(docs[inside]), strict=True))
-    return [known.get(number) for number in numbers]
+    return [number for number in numbers if number not in here]
