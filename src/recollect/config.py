@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from recollect import project
 from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
+from recollect.frozen import dataclass
 
 FILE_NAME = "recollect.toml"
 OLLAMA_PORT = 11434
@@ -34,7 +35,7 @@ class Config:
     embedding: EmbedderSettings = field(default_factory=EmbedderSettings)
 
 
-SETTINGS = tuple(field.name for field in fields(Config) if field.name not in ("origins", "embedding"))
+SETTINGS = tuple(name for name in Config.__slots__ if name not in ("origins", "embedding"))
 SWITCHES = ("quick", "hooks")
 """Those settings that are on or off."""
 _ON_OR_OFF = {"1": True, "true": True, "yes": True, "on": True}
@@ -43,8 +44,8 @@ _ON_OR_OFF |= {"0": False, "false": False, "no": False, "off": False}
 
 def load(**given: str | bool | None) -> Config:
     """The settings in force; `given` are those of the caller, None where they say nothing."""
-    values: dict[str, Any] = {field.name: field.default for field in fields(Config) if field.name in SETTINGS}
-    values["url"] = str(default_path())
+    usual = Config(str(default_path()))
+    values: dict[str, Any] = {name: getattr(usual, name) for name in SETTINGS}
     origins = dict.fromkeys(values, "default")
     path = find_file()
     from_file, table = _from_file(path) if path else ({}, {})

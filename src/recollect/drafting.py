@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -106,7 +106,7 @@ def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
     return records
 
 
-_fields_of = attrgetter(*(field.name for field in fields(Record)))
+_fields_of = attrgetter(*Record.__slots__)
 
 
 def with_vector(record: Record, vector: Vector | None) -> Record:
@@ -114,7 +114,7 @@ def with_vector(record: Record, vector: Vector | None) -> Record:
     return _record(*(*_fields_of(record)[:-1], vector))
 
 
-_UPDATABLE = sorted({field.name for field in fields(Draft)} - {"id", "vector"})
+_UPDATABLE = sorted({*Draft.__slots__} - {"id", "vector"})
 
 
 def changed(memory: Memory, changes: dict[str, Any], now: datetime) -> Record:

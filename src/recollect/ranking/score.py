@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from recollect.frozen import dataclass
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, Fused, recency
 from recollect.store.base import Candidate
 from recollect.times import micros_or_none, to_micros
