@@ -221,7 +221,7 @@ class Searched(NamedTuple):
         leaves = []
         for segment in reversed(opened.words):
             leaves.append(Leaf.looked_up(segment, wanted, namespaces, stale))
-            stale = np.union1d(stale, segment.touched) if len(segment.touched) else stale
+            stale = spans.union(stale, segment.touched) if len(segment.touched) else stale
         counted = statistics(statements)
         having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
         leaves.sort(key=lambda leaf: -len(leaf.segment))
