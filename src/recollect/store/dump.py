@@ -6,8 +6,8 @@ edges, links and vectors. Times are ISO 8601 in UTC; vectors and hashes are base
 
 from __future__ import annotations
 
+import base64
 import json
-from binascii import b2a_base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +50,7 @@ def _plain(name: str, value: Any) -> Any:
         return json.loads(value) if isinstance(value, str) else value
     if name == "summary_extracted":
         return bool(value)
-    return b2a_base64(value, newline=False).decode("ascii") if isinstance(value, bytes) else value
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
 
 
 def _iso(micros: int) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from recollect.store import dump, rows
+from recollect.store import rows
 from recollect.store.base import (
     Analyser,
     Candidate,
@@ -23,7 +23,7 @@ from recollect.store.base import (
     Words,
 )
 from recollect.store.sql import SqlStore
-from recollect.store.sqlite import search, upkeep
+from recollect.store.sqlite import search
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.derived.background import Background
 from recollect.store.sqlite.search import Namespaces, State
@@ -290,6 +290,8 @@ class SqliteStore(SqlStore):
         return path.stat().st_size + sum(map(_size, self._folder.glob("*")))
 
     def check(self, analyse: Analyser) -> list[Finding]:
+        from recollect.store.sqlite import upkeep
+
         with self._connections.inspecting() as connection:
             findings = list(upkeep.check(SqliteStatements(connection), analyse))
             if not self._connections.read_only and not any(finding.check == "file" for finding in findings):
@@ -297,6 +299,8 @@ class SqliteStore(SqlStore):
             return findings
 
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
+        from recollect.store.sqlite import upkeep
+
         with self._connections.writing() as connection:
             upkeep.rebuild(SqliteStatements(connection), analyse, progress)
         self.settle()
@@ -307,6 +311,8 @@ class SqliteStore(SqlStore):
         yield from records if self._connections.path else list(records)
 
     def _dump(self, namespace: str, vectors: bool) -> Iterator[dict[str, Any]]:
+        from recollect.store import dump
+
         with self._connections.reading() as connection:
             statements = SqliteStatements(connection)
             found = Namespaces.read(statements, [namespace])
