@@ -93,6 +93,24 @@ with recollect.open({path!r}) as memories:
     assert loaded_by(code) & {"onnxruntime", "numpy"} == set()
 
 
+def test_a_program_that_goes_on_asking_has_numpy_loaded_once_that_pays(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with recollect.open(path, embedder="hash") as memories:
+        memories.remember_many(["The cache is warm", "The cache is cold"])
+    code = f"""
+import sys
+import recollect
+from recollect.store.sqlite import store
+store.WORTH_NUMPY = 5
+with recollect.open({path!r}) as memories:
+    for _ in range(4):
+        assert len(memories.recall("cache", mode="keyword")) == 2
+        print("numpy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True", "True"]
+
+
 def test_a_keyword_search_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
     with recollect.open(path, embedder="hash") as memories:

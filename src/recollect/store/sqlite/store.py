@@ -42,8 +42,9 @@ Result = TypeVar("Result")
 
 FOLDER = "-index"
 """What the folder of the segments is called, after the name of the file."""
-WORTH_NUMPY = 150_000
-"""In a store with more memories than this, importing numpy for the segments pays for a single question."""
+WORTH_NUMPY = 300_000
+"""FTS5 takes as long for a question in a store of so many memories, or for several in a smaller one, as
+importing numpy for the segments does: whoever asks for more has it imported."""
 MOST_NEWER = 20_000
 """Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
 
@@ -104,6 +105,7 @@ class SqliteStore(SqlStore):
         self._connections = Connections(path, create=create)
         self._background = Background(self._connections, lambda: self._shelf)
         self._struck_out = 0
+        self._searched = 0  # memories, by FTS5: those of the store, for each question
         self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
 
     @property
@@ -220,10 +222,13 @@ class SqliteStore(SqlStore):
         return ask(statements, self._arenas, opened, namespaces, scope, words, nearness)
 
     def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
-        """The segments, where they help: in a small store FTS5 is done before numpy is imported."""
-        is_worth_it = nearness is not None or "numpy" in sys.modules or state.memory > WORTH_NUMPY
-        if self._connections.path is None or not is_worth_it or not state.memory:
+        """The segments, where they help: a few questions FTS5 has answered before numpy is imported."""
+        if self._connections.path is None or not state.memory:
             return None
+        if nearness is None and "numpy" not in sys.modules:
+            self._searched += state.memory
+            if self._searched <= WORTH_NUMPY:
+                return None
         opened = self._shelf.at(state.segment, statements)
         newer = max(state.memory - opened.words_upto, state.vector - opened.vectors_upto)
         self._background.notice(newer, wrote=False)
