@@ -56,7 +56,8 @@ def union(some: Numbers, others: Numbers) -> Numbers:
     [2, 5, 9]
     """
     both = np.sort(np.concatenate([some, others]))
-    return both[np.diff(both, prepend=both[:1] - 1) != 0]
+    found: Numbers = both[np.diff(both, prepend=both[:1] - 1) != 0]
+    return found
 
 
 def among(numbers: Numbers, wanted: Numbers) -> NDArray[np.bool_]:
