@@ -419,6 +419,7 @@ if os.getuid() == 0:  # whom permissions do not bind: be nobody, after everythin
     with recollect.open(":memory:", namespace="crash", embedder="hash") as memories:
         memories.remember("The harbour opens at six", tags=["a"])
         memories.recall("harbour")
+        memories.import_records(memories.export_records())
         memories.doctor(rebuild=True)
     import urllib.parse
     os.setgid(65534)

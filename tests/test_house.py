@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import apsw
+import platformdirs
 import pytest
 
 import recollect
@@ -38,12 +39,23 @@ NOT_FOR_A_SEARCH = (
     "subprocess",
     "asyncio",
     "importlib.metadata",
+    "html",
+    "shutil",
+    "tempfile",
+    "random",
+    "uuid_utils",
+    "recollect.sectors",
     "recollect.query.strategy",
     "recollect.documents",
+    "recollect.assembling",
+    "recollect.missing",
+    "recollect.embed.known",
     "recollect.embed.onnx",
+    "recollect.store.dump",
     "recollect.store.undump",
     "recollect.store.copying",
     "recollect.store.sqlite.asking",
+    "recollect.store.sqlite.upkeep",
     "recollect.store.sqlite.derived.building",
     "recollect.doors.plain",
 )
@@ -81,6 +93,24 @@ with recollect.open({path!r}) as memories:
     assert loaded_by(code) & {"onnxruntime", "numpy"} == set()
 
 
+def test_a_program_that_goes_on_asking_has_numpy_loaded_once_that_pays(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with recollect.open(path, embedder="hash") as memories:
+        memories.remember_many(["The cache is warm", "The cache is cold"])
+    code = f"""
+import sys
+import recollect
+from recollect.store.sqlite import store
+store.WORTH_NUMPY = 5
+with recollect.open({path!r}) as memories:
+    for _ in range(4):
+        assert len(memories.recall("cache", mode="keyword")) == 2
+        print("numpy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True", "True"]
+
+
 def test_a_keyword_search_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
     with recollect.open(path, embedder="hash") as memories:
@@ -95,6 +125,42 @@ import sys; print([name for name in {NOT_FOR_A_SEARCH!r} if name in sys.modules]
     )
     assert "The cache is warm" in done.stdout
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_a_keyword_search_has_hardly_any_dataclass_made_in_full(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with recollect.open(path, embedder="hash") as memories:
+        memories.remember("The cache is warm")
+    code = f"""
+import dataclasses
+made, make = [], dataclasses.dataclass
+def dataclass(kind=None, **how):
+    if kind is None: return lambda kind: dataclass(kind, **how)
+    made.append(kind.__name__)
+    return make(kind, **how)
+dataclasses.dataclass = dataclass
+from recollect.doors.cli import main
+try: main(["search", "--quiet", "--store", {path!r}, "--mode", "keyword", "cache"])
+except SystemExit: print(*made)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {*done.stdout.split()[1:]} <= {"Door", "Question", "Word"}
+
+
+@pytest.mark.parametrize("home", ["/home/ann", "/", "", "not/whole"])
+@pytest.mark.parametrize("named", [None, "", "/elsewhere", "/else//where/", "not/whole", "~/data"])
+def test_folders_are_those_that_the_platform_has(
+    monkeypatch: pytest.MonkeyPatch, home: str, named: str | None
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("RECOLLECT_TOKENS", raising=False)
+    for kind in ("DATA", "CONFIG", "CACHE"):
+        if named is None:
+            monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)
+        else:
+            monkeypatch.setenv(f"XDG_{kind}_HOME", named)
+    assert str(config.default_path().parent) == str(Path(platformdirs.user_data_dir("recollect", False)))
+    assert str(config.user_file().parent) == str(Path(platformdirs.user_config_dir("recollect", False)))
+    assert str(config.cache_folder()) == str(Path(platformdirs.user_cache_dir("recollect", False)))
 
 
 def test_everything_in_all_is_there_and_documented() -> None:

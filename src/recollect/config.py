@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from recollect import project
 from recollect.embed.settings import OPENAI, TIMEOUT, Access, EmbedderSettings, Named, Secret, Table, masked
 from recollect.errors import ConfigError
+from recollect.frozen import dataclass
 
 FILE_NAME = "recollect.toml"
 OLLAMA_PORT = 11434
+_XDG = {
+    "data": ("XDG_DATA_HOME", ".local/share"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class Config:
     embedding: EmbedderSettings = field(default_factory=EmbedderSettings)
 
 
-SETTINGS = tuple(field.name for field in fields(Config) if field.name not in ("origins", "embedding"))
+SETTINGS = tuple(name for name in Config.__slots__ if name not in ("origins", "embedding"))
 SWITCHES = ("quick", "hooks")
 """Those settings that are on or off."""
 _ON_OR_OFF = {"1": True, "true": True, "yes": True, "on": True}
@@ -43,8 +50,8 @@ _ON_OR_OFF |= {"0": False, "false": False, "no": False, "off": False}
 
 def load(**given: str | bool | None) -> Config:
     """The settings in force; `given` are those of the caller, None where they say nothing."""
-    values: dict[str, Any] = {field.name: field.default for field in fields(Config) if field.name in SETTINGS}
-    values["url"] = str(default_path())
+    usual = Config(str(default_path()))
+    values: dict[str, Any] = {name: getattr(usual, name) for name in SETTINGS}
     origins = dict.fromkeys(values, "default")
     path = find_file()
     from_file, table = _from_file(path) if path else ({}, {})
@@ -97,25 +104,18 @@ def _is_here(url: str) -> bool:
 
 def default_path() -> Path:
     """The default store, in the platform's folder for a user's data."""
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memory.db"
+    return _folder("data") / "memory.db"
 
 
 def user_file() -> Path:
     """The user's own settings."""
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / FILE_NAME
+    return _folder("config") / FILE_NAME
 
 
 def tokens_file() -> Path:
     """Where the tokens of the HTTP server are: named by RECOLLECT_TOKENS, else beside the user's data."""
-    import platformdirs
-
     named = os.environ.get("RECOLLECT_TOKENS")
-    folder = Path(platformdirs.user_data_dir("recollect", appauthor=False))
-    return Path(named) if named else folder / "tokens.json"
+    return Path(named) if named else _folder("data") / "tokens.json"
 
 
 def token() -> str | None:
@@ -257,9 +257,21 @@ def _cache(table: Mapping[str, Any]) -> Path | None:
 
 def cache_folder() -> Path:
     """Where what can be made anew is kept for the next process."""
+    return _folder("cache")
+
+
+def _folder(kind: Literal["data", "config", "cache"]) -> Path:
+    """The platform's folder for such files of a user; on Linux, without importing what knows others."""
+    variable, usual = _XDG[kind]
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        named, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+        if named.startswith("/"):
+            return Path(named, "recollect")
+        if home.startswith("/") and not named:
+            return Path(home, usual, "recollect")
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("recollect", appauthor=False))
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("recollect", appauthor=False))
 
 
 def shown(config: Config) -> dict[str, tuple[str | bool, str]]:

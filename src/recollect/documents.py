@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from recollect._markdown import Block, body_start, front_matter_title, read_blocks
 from recollect.errors import InvalidInput
+from recollect.frozen import dataclass
 
 _LEAD_IN = 80
 """A passage shorter than this ("For example:") is joined with the block that it introduces."""

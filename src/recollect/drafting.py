@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
-
-from uuid_utils import uuid7
 
 from recollect import checks
 from recollect.errors import InvalidInput
 from recollect.frozen import fill, maker
 from recollect.query.languages import detect_many
-from recollect.sectors import classify_many
 from recollect.store.base import Record, Text, Vector
 from recollect.store.text import analyse_read, read
 from recollect.times import moment, moment_or_none
@@ -25,6 +22,8 @@ _text, _record = maker(Text), maker(Record)
 
 def new_id() -> str:
     """A UUIDv7: ids sort by when they were made."""
+    from uuid_utils import uuid7  # whoever only asks needs none
+
     return str(uuid7())
 
 
@@ -85,6 +84,8 @@ def checked(draft: Draft, now: datetime, vector: Vector | None = None) -> Record
 
 def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
     """The same records, each with what is read in its text; many are read sooner than one by one."""
+    from recollect.sectors import classify_many  # for what is written, not for what is asked
+
     detected = iter(detect_many([record.content for record in records if not record.language]))
     languages = [record.language or next(detected) for record in records]
     unsorted = [record.content for draft, record in zip(drafts, records, strict=True) if not draft.sector]
@@ -106,7 +107,7 @@ def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
     return records
 
 
-_fields_of = attrgetter(*(field.name for field in fields(Record)))
+_fields_of = attrgetter(*Record.__slots__)
 
 
 def with_vector(record: Record, vector: Vector | None) -> Record:
@@ -114,7 +115,7 @@ def with_vector(record: Record, vector: Vector | None) -> Record:
     return _record(*(*_fields_of(record)[:-1], vector))
 
 
-_UPDATABLE = sorted({field.name for field in fields(Draft)} - {"id", "vector"})
+_UPDATABLE = sorted({*Draft.__slots__} - {"id", "vector"})
 
 
 def changed(memory: Memory, changes: dict[str, Any], now: datetime) -> Record:

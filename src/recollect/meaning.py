@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from recollect.embed.asked import Asked
@@ -21,6 +20,7 @@ from recollect.embed.base import (
 from recollect.embed.models import USUAL_WEIGHT, Unrelated
 from recollect.embed.settings import PROVIDERS, EmbedderSettings
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
+from recollect.frozen import dataclass
 from recollect.store.base import Generation, NamespaceFacts, Vector
 
 

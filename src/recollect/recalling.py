@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
+from recollect.frozen import dataclass
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Highlights
 from recollect.query.languages import detect

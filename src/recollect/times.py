@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 from recollect.errors import InvalidInput
-from recollect.query.timeframe import parse_moment
 from recollect.types import When
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,13 +21,19 @@ def moment(value: When) -> datetime:
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if not isinstance(value, (datetime, str)):
         raise InvalidInput(f"{value!r} is no moment: give a datetime or ISO 8601 text, such as 2026-03-01.")
-    given = value if isinstance(value, datetime) else parse_moment(value)
+    given = value if isinstance(value, datetime) else _read(value)
     if given.tzinfo is None:
         return given.replace(tzinfo=UTC)
     try:
         return given.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(f"{value} lies outside the years 1 to 9999: give a date within them.") from None
+
+
+def _read(text: str) -> datetime:
+    from recollect.query.timeframe import parse_moment
+
+    return parse_moment(text)
 
 
 def moment_or_none(value: When | None) -> datetime | None:

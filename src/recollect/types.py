@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict, get_args
+
+from recollect.frozen import dataclass
 
 Sector = Literal["episodic", "semantic", "procedural", "emotional", "reflective"]
 Tier = Literal["session", "project", "global"]

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.embed.known import find_known
 from recollect.embed.models import find_model, is_installed
-from recollect.embed.provided import Provided, check_dimensions
 from recollect.embed.settings import PROVIDERS, EmbedderSettings, Named
 from recollect.errors import ConfigError, EmbedderMissing
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from recollect.embed.provided import Provided
 
 QUICK, QUICK_FOR = "static-s", "arctic-s"
 """Whose package has the table for quick queries, and whose vectors they are for."""
@@ -63,6 +63,8 @@ def check_name(name: str) -> None:
     if name in ("arctic-s", "static-s", "hash"):
         return None
     if kind in PROVIDERS:
+        from recollect.embed.provided import check_dimensions
+
         return check_dimensions(Named.parse(name))
     if kind != "hash":
         raise ConfigError(
@@ -95,6 +97,8 @@ def find_embedder(
 
 def dimensions_of(name: str) -> int | None:
     """How long the vectors of a provider's model are, if that is known without asking it."""
+    from recollect.embed.known import find_known
+
     named = Named.parse(name)
     return named.dimensions or find_known(named.model).dimensions
 

@@ -11,8 +11,6 @@ that can't be used is removed; where none can be written, the model is loaded as
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -52,7 +50,7 @@ class Graphs:
             try:
                 session = start(kept / _GRAPH, self._as_it_is(options()))
             except errors:
-                shutil.rmtree(kept, ignore_errors=True)
+                _remove(kept)
             else:
                 with suppress(OSError):
                     os.utime(kept)
@@ -67,6 +65,8 @@ class Graphs:
         return options
 
     def _kept_now(self, kept: Path, start: Callable[[Path], Any]) -> Any:
+        import tempfile
+
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=kept.parent))
         try:
@@ -78,7 +78,7 @@ class Graphs:
                 _make_room(kept.parent)
             return session
         finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            _remove(unfinished)
 
     def _key(self, model: Path) -> str:
         import hashlib
@@ -121,7 +121,13 @@ def _make_room(folder: Path) -> None:
         path for used, path in whole if path.name.startswith(_UNFINISHED) and used < time.time() - _ABANDONED
     ]
     for path in (*kept[MOST:], *abandoned):
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _entries(folder: Path) -> Iterator[tuple[float, Path]]:

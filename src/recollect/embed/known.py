@@ -6,7 +6,9 @@ listed can be used too: it says itself how long its vectors are, and gets no pre
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from recollect.frozen import dataclass
 
 _SENTENCE = "Represent this sentence for searching relevant passages: "
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"

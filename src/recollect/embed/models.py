@@ -10,13 +10,13 @@ import math
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import EmbedderFailed, EmbedderMissing
+from recollect.frozen import dataclass
 
 GROUP = "recollect.models"
 PREPROCESSING = 1

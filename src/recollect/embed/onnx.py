@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -57,6 +56,8 @@ def _threads_for(numbers: list[int]) -> int:
 
 
 def _embed_side_by_side(session: Any, numbers: list[list[int]], vectors: NDArray[np.float32]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
     longest_first = sorted(range(len(numbers)), key=lambda row: -len(numbers[row]))
 
     def fill(row: int) -> None:

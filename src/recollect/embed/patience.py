@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from recollect.errors import EmbedderUnavailable
+from recollect.frozen import dataclass
 
 PAUSE = 15.0
 """Seconds for which a provider that is down is left alone."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import ConfigError
+from recollect.frozen import dataclass
 
 REMOTE = ("openai", "ollama")
 LIBRARIES = ("fastembed", "sentence-transformers")

@@ -103,7 +103,7 @@ class WordPieces:
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         """``vocabulary``: the pieces in the order of their numbers."""
-        self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
+        self._numbers = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
         self._longest_piece = max(map(len, self._numbers))
         self.unknown = self._numbers["[UNK]"]
         self._first = self._numbers["[CLS]"]

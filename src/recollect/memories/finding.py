@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Unpack, overload
 
-from recollect import assembling, checks, missing, recalling
+from recollect import checks, recalling
 from recollect.errors import InvalidInput
 from recollect.later import Use
 from recollect.memories.front import Front, Id
@@ -163,6 +163,8 @@ class Finding(Front):
 
         Options as in `recall`. Nothing is marked as used.
         """
+        from recollect import missing
+
         alone = self.in_namespace(self._namespace)
         memory = alone._one(id)
         options |= {"reinforce": False}
@@ -183,6 +185,8 @@ class Finding(Front):
 
         Only what is in it counts as recalled. Options as in `recall`.
         """
+        from recollect import assembling
+
         checks.limit(max_tokens, what="max_tokens", lowest=50, highest=1_000_000)
         raised = options.pop("reinforce", True)
         alone = self.in_namespace(self._namespace)

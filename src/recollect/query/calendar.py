@@ -8,10 +8,10 @@ a zoneinfo zone would be compared by the wall clock). Weeks begin on Monday.
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 
 from recollect.errors import InvalidInput
+from recollect.frozen import dataclass
 
 MONTHS = {
     name: number

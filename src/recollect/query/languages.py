@@ -83,11 +83,6 @@ _STOP_WORDS = {
 
 STOP_WORDS = {code: frozenset(words.split()) for code, words in _STOP_WORDS.items()}
 _LATIN_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl", "sv")
-_VOTERS_OF = {
-    word: tuple(voter for voter in _LATIN_VOTERS if word in STOP_WORDS[voter])
-    for word in frozenset().union(*(STOP_WORDS[voter] for voter in _LATIN_VOTERS))
-}
-_NOT_ENGLISH = frozenset(_VOTERS_OF.keys() - STOP_WORDS["en"])
 
 _SCRIPTS = (
     (0x0370, 0x03FF, "el"),
@@ -150,11 +145,25 @@ def detect_many(texts: Iterable[str]) -> list[str]:
 
 
 @cache
+def _voters_of() -> dict[str, tuple[str, ...]]:
+    """The languages that have each small word; who asks in a store of one language needs none of it."""
+    return {
+        word: tuple(voter for voter in _LATIN_VOTERS if word in STOP_WORDS[voter])
+        for word in frozenset().union(*(STOP_WORDS[voter] for voter in _LATIN_VOTERS))
+    }
+
+
+@cache
+def _not_english() -> frozenset[str]:
+    return frozenset(_voters_of().keys() - STOP_WORDS["en"])
+
+
+@cache
 def _compiled_voters() -> tuple[object, bytes]:
     """The small words as C takes them, and for each a byte with a bit for every language that has it."""
     bits = {voter: 1 << number for number, voter in enumerate(_LATIN_VOTERS)}
-    return compiled._text.table(tuple(_VOTERS_OF)), bytes(
-        sum(map(bits.__getitem__, voters)) for voters in _VOTERS_OF.values()
+    return compiled._text.table(tuple(_voters_of())), bytes(
+        sum(map(bits.__getitem__, voters)) for voters in _voters_of().values()
     )
 
 
@@ -186,9 +195,9 @@ def _by_script(characters: list[str]) -> str:
 
 def _by_small_words(sample: str) -> str:
     words = _LETTERS.findall(sample.lower())
-    if _NOT_ENGLISH.isdisjoint(words):  # whoever gets a vote, English gets it too
+    if _not_english().isdisjoint(words):  # whoever gets a vote, English gets it too
         return "en"
-    votes = Counter(chain.from_iterable(filter(None, map(_VOTERS_OF.get, words))))
+    votes = Counter(chain.from_iterable(filter(None, map(_voters_of().get, words))))
     best = max(_LATIN_VOTERS, key=votes.__getitem__)
     return best if votes[best] >= 2 and votes[best] > votes["en"] else "en"
 

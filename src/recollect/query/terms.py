@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
+from recollect.frozen import dataclass
 from recollect.query import compiled
 from recollect.query.duplicates import MIXED, near_keys
 from recollect.query.languages import detect, stem, stop_words

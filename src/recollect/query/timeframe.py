@@ -23,10 +23,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from recollect.errors import InvalidInput
+from recollect.frozen import dataclass
 from recollect.query.calendar import Clock, Span
 from recollect.query.timegrammar import Reader, may_name_a_time
 from recollect.query.timenames import iso_moment

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from recollect.frozen import dataclass
 from recollect.store.base import Candidate, Key
 from recollect.types import Sector
 

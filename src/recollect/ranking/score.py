@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 
+from recollect.frozen import dataclass
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
 from recollect.store.base import Candidate, Key, Standing
 from recollect.times import micros_or_none, to_micros

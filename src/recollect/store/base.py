@@ -7,10 +7,11 @@ Every method names its namespace, or takes a Scope that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from recollect.frozen import dataclass
 from recollect.query.terms import KeywordQuery
 from recollect.types import (
     Document,

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recollect.errors import StoreError
-from recollect.store import dump, rows
+from recollect.store import rows
 from recollect.store.base import Added, Analyser, Generation, Pending, Record, Store, Vector
 from recollect.store.statements import Row, Statements
 from recollect.store.text import embedded_text
@@ -286,6 +286,8 @@ class SqlStore(Store):
         return dict(self._rows("namespace_names"))
 
     def contents(self, namespace: str) -> Mapping[str, int]:
+        from recollect.store import dump
+
         found = self._rows("contents", namespace=namespace)
         return dict(zip(map(dump.plural, dump.TYPES), found[0], strict=True)) if found else {}
 

@@ -28,7 +28,7 @@ MOST_SIMILAR = 20
 
 
 _NOT_OWN = ("session", "position", "document", "near_keys", "vector")
-OWN_COLUMNS = tuple(name for name in Record.__dataclass_fields__ if name not in _NOT_OWN)
+OWN_COLUMNS = tuple(name for name in Record.__slots__ if name not in _NOT_OWN)
 _values_of = attrgetter(*OWN_COLUMNS)
 _added = maker(Added)
 

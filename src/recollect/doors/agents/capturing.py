@@ -11,13 +11,14 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.doors.agents import lock, places, remembered
 from recollect.doors.agents.transcript import Transcript, Turn
 from recollect.errors import InvalidInput, NoSuchMemory, NoSuchSession, RecollectError, StoreBusy
+from recollect.frozen import dataclass
 
 if TYPE_CHECKING:
     from recollect.memories import Memories

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from recollect.doors.agents import payload
 from recollect.doors.agents.deadline import Deadline
 from recollect.doors.agents.payload import Payload
 from recollect.errors import ConfigError, NoSuchStore
+from recollect.frozen import dataclass
 
 if TYPE_CHECKING:
     from recollect.config import Config

@@ -6,7 +6,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect import config, project
@@ -14,6 +13,7 @@ from recollect.doors.agents import clients, hooksettings, jsonc, planning, toml
 from recollect.doors.agents.clients import NAME, Client, Scope
 from recollect.doors.agents.events import in_full
 from recollect.doors.agents.planning import Plan
+from recollect.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

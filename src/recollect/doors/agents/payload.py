@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.errors import InvalidInput
+from recollect.frozen import dataclass
 
 LARGEST = 16_000_000
 

@@ -8,7 +8,6 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from recollect.doors import whole
 from recollect.doors.agents import clients, hooksettings, jsonc, toml
 from recollect.doors.agents.clients import NAME, Client
 from recollect.errors import InvalidInput, NotFound
+from recollect.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

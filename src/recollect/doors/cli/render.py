@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -128,6 +126,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
 
 
 def _drawn(drawing: Any, headers: Sequence[str], cells: list[list[str]], numbers: frozenset[int]) -> str:
+    import shutil
+
     from rich.console import Console
     from rich.text import Text
 
@@ -169,8 +169,10 @@ def snippet(hit: Hit) -> str:
 
 
 def _marked(piece: str) -> str:
+    from recollect.query.highlight import unescaped
+
     is_match = piece.startswith("<mark>")
-    text = safe(html.unescape(piece.removeprefix("<mark>").removesuffix("</mark>") if is_match else piece))
+    text = safe(unescaped(piece.removeprefix("<mark>").removesuffix("</mark>") if is_match else piece))
     return style(text, bold=True, fg="green") if is_match else text
 
 

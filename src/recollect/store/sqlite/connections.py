@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -361,7 +360,9 @@ class _Waiting:
             self._since = time.monotonic()
         if time.monotonic() - self._since > PATIENCE or (self._ending and self._ending.is_set()):
             return False
-        time.sleep(random.uniform(0.0005, 0.008))
+        from random import uniform  # a search hardly ever waits
+
+        time.sleep(uniform(0.0005, 0.008))
         return True
 
 

@@ -371,9 +371,6 @@ SELECT number FROM vector WHERE memory IN (SELECT value FROM json_each(:memories
 -- any_vector -- Whether one of these vectors holds.
 SELECT EXISTS (SELECT 1 FROM json_each(:numbers) wanted CROSS JOIN vector v ON v.number = wanted.value)
 
--- vectors_by_number -- These vectors.
-SELECT number, embedding FROM vector WHERE number IN (SELECT value FROM json_each(:numbers))
-
 -- last_numbers -- The highest numbers of memories, sessions, documents and generations so far.
 SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'memory'), 0), ifnull((SELECT max(number) FROM session), 0),
   ifnull((SELECT max(number) FROM document), 0), ifnull((SELECT max(number) FROM generation), 0)

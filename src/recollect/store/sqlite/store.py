@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from recollect.store import dump, rows
+from recollect.store import rows
 from recollect.store.base import (
     Analyser,
     Candidate,
@@ -23,7 +23,7 @@ from recollect.store.base import (
     Words,
 )
 from recollect.store.sql import SqlStore
-from recollect.store.sqlite import search, upkeep
+from recollect.store.sqlite import search
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.derived.background import Background
 from recollect.store.sqlite.search import Namespaces, State
@@ -43,8 +43,9 @@ Result = TypeVar("Result")
 
 FOLDER = "-index"
 """What the folder of the segments is called, after the name of the file."""
-WORTH_NUMPY = 150_000
-"""In a store with more memories than this, importing numpy for the segments pays for a single question."""
+WORTH_NUMPY = 300_000
+"""FTS5 takes as long for a question in a store of so many memories, or for several in a smaller one, as
+importing numpy for the segments does: whoever asks for more has it imported."""
 MOST_NEWER = 20_000
 """Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
 
@@ -105,6 +106,7 @@ class SqliteStore(SqlStore):
         self._connections = Connections(path, create=create)
         self._background = Background(self._connections, lambda: self._shelf)
         self._struck_out = 0
+        self._searched = 0  # memories, by FTS5: those of the store, for each question
         self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
 
     @property
@@ -221,10 +223,13 @@ class SqliteStore(SqlStore):
         return ask(statements, self._arenas, opened, namespaces, scope, words, nearness)
 
     def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
-        """The segments, where they help: in a small store FTS5 is done before numpy is imported."""
-        is_worth_it = nearness is not None or "numpy" in sys.modules or state.memory > WORTH_NUMPY
-        if self._connections.path is None or not is_worth_it or not state.memory:
+        """The segments, where they help: a few questions FTS5 has answered before numpy is imported."""
+        if self._connections.path is None or not state.memory:
             return None
+        if nearness is None and "numpy" not in sys.modules:
+            self._searched += state.memory
+            if self._searched <= WORTH_NUMPY:
+                return None
         opened = self._shelf.at(state.segment, statements)
         newer = max(state.memory - opened.words_upto, state.vector - opened.vectors_upto)
         self._background.notice(newer, wrote=False)
@@ -291,6 +296,8 @@ class SqliteStore(SqlStore):
         return path.stat().st_size + sum(map(_size, self._folder.glob("*")))
 
     def check(self, analyse: Analyser) -> list[Finding]:
+        from recollect.store.sqlite import upkeep
+
         with self._connections.inspecting() as connection:
             findings = list(upkeep.check(SqliteStatements(connection), analyse))
             if not self._connections.read_only and not any(finding.check == "file" for finding in findings):
@@ -298,6 +305,8 @@ class SqliteStore(SqlStore):
             return findings
 
     def rebuild(self, analyse: Analyser, progress: Progress | None = None) -> None:
+        from recollect.store.sqlite import upkeep
+
         with self._connections.writing() as connection:
             upkeep.rebuild(SqliteStatements(connection), analyse, progress)
         self.settle()
@@ -308,6 +317,8 @@ class SqliteStore(SqlStore):
         yield from records if self._connections.path else list(records)
 
     def _dump(self, namespace: str, vectors: bool) -> Iterator[dict[str, Any]]:
+        from recollect.store import dump
+
         with self._connections.reading() as connection:
             statements = SqliteStatements(connection)
             found = Namespaces.read(statements, [namespace])

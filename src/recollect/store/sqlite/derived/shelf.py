@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.forks import mind_forks
-from recollect.store.sqlite.derived import files
+from recollect.store.sqlite.derived import files, spans
 from recollect.store.sqlite.derived.files import UNFINISHED, Unreadable
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
@@ -56,7 +56,7 @@ class Opened(NamedTuple):
         found = []
         for segment in reversed(self.words):
             found.append((segment, stale))
-            stale = np.union1d(stale, segment.touched) if len(segment.touched) else stale
+            stale = spans.union(stale, segment.touched) if len(segment.touched) else stale
         return found
 
     def of_generation(self, generation: int) -> list[VectorSegment]:

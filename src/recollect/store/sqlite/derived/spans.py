@@ -49,6 +49,17 @@ def positions(numbers: Numbers, within: tuple[int, int], wanted: Numbers) -> NDA
     return found
 
 
+def union(some: Numbers, others: Numbers) -> Numbers:
+    """All of both, ascending, each once: numpy's union1d imports masked arrays, which takes 12 ms.
+
+    >>> union(np.array([2, 5]), np.array([9, 2])).tolist()
+    [2, 5, 9]
+    """
+    both = np.sort(np.concatenate([some, others]))
+    found: Numbers = both[np.diff(both, prepend=both[:1] - 1) != 0]
+    return found
+
+
 def among(numbers: Numbers, wanted: Numbers) -> NDArray[np.bool_]:
     """Which of some numbers, in any order, are among others that ascend: sooner than numpy's isin, for few.
 

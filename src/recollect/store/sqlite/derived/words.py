@@ -233,7 +233,7 @@ def masks(segments: Sequence[WordSegment]) -> list[NDArray[np.bool_]]:
     touched = np.empty(0, np.int64)
     for segment in reversed(segments):
         found.append(np.isin(segment.numbers, touched))
-        touched = np.union1d(touched, segment.touched)
+        touched = spans.union(touched, segment.touched)
     return found[::-1]
 
 
