@@ -9,7 +9,7 @@ from typing import Any
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
-from recollect.frozen import dataclass
+from recollect.frozen import dataclass, maker
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Highlights
 from recollect.query.languages import detect
@@ -42,6 +42,8 @@ LONGEST_QUESTION = 2_000
 """How many characters of a query a time is looked for in."""
 DEPTH = 100
 """How many candidates each leg brings, at least."""
+
+_why, _leg, _made_hit = maker(Why), maker(Leg), maker(Hit)
 
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
@@ -333,29 +335,29 @@ def _hit(
 ) -> Hit:
     complete, item = loaded.complete(), found.item
     memory = complete.memory
-    why = Why(
-        mode=question.mode,
-        fusion=rules.fusion,
-        keyword=Leg(*item.keyword) if item.keyword else None,
-        semantic=Leg(*item.semantic) if item.semantic else None,
-        base=item.base,
-        lent=item.lent,
-        multipliers=(*rules.explained(item.candidate, loaded.standing), *found.multipliers),
-        factors=rules.factor_values(item, loaded.standing),
-        added=tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
-        timeframe=question.timeframe,
-        notes=(*question.notes, *question.remarks),
+    why = _why(
+        question.mode,
+        rules.fusion,
+        _leg(*item.keyword) if item.keyword else None,
+        _leg(*item.semantic) if item.semantic else None,
+        item.base,
+        item.lent,
+        (*rules.explained(item.candidate, loaded.standing), *found.multipliers),
+        rules.factor_values(item, loaded.standing),
+        tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
+        question.timeframe,
+        (*question.notes, *question.remarks),
     )
-    return Hit(
-        memory=memory,
-        score=found.score,
-        match=match_type(item),
-        highlights=Highlights(memory.content, question.keywords, memory.language),
-        why=why,
-        source_session=complete.session,
-        superseded_by=complete.successor,
-        related_count=complete.related_count,
-        neighbours=around,
+    return _made_hit(
+        memory,
+        found.score,
+        match_type(item),
+        Highlights(memory.content, question.keywords, memory.language),
+        why,
+        complete.session,
+        complete.successor,
+        complete.related_count,
+        around,
     )
 
 

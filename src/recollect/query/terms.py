@@ -201,7 +201,7 @@ class _Stems:
         return _word_term(word, self._language)
 
 
-_stems = lru_cache(maxsize=8)(_Stems)
+_stems = lru_cache(maxsize=64)(_Stems)
 
 
 class _KnownTerms(dict[str, tuple[str, ...]]):
@@ -232,7 +232,7 @@ class _KnownWords(dict[str, str]):
         return term
 
 
-_known_terms = lru_cache(maxsize=8)(_KnownTerms)
+_known_terms = lru_cache(maxsize=64)(_KnownTerms)
 
 
 @lru_cache(maxsize=_REMEMBERED_CHUNKS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cached_property
 from typing import NamedTuple
 
 from recollect.query.duplicates import features, overlap
@@ -90,21 +91,21 @@ class _Text:
         self.memory = memory
         self.words = frozenset(memory.content.lower().split())
         self.size = len(self.words)
-        self._features: Set[str] | None = None
 
-    @property
+    @cached_property
     def features(self) -> Set[str]:
-        if self._features is None:
-            self._features = features(terms_of(self.memory.content, self.memory.language))
-        return self._features
+        return features(terms_of(self.memory.content, self.memory.language))
 
     def original(self, others: Iterable[_Text]) -> _Text | None:
         """The first that says nearly the same."""
-        size, least = self.size, _FEWEST_SHARED * self.size
+        words, size = self.words, self.size
+        least, most = _FEWEST_SHARED * size, size / _FEWEST_SHARED
         for other in others:
-            if other.size < least or size < (fewest := _FEWEST_SHARED * other.size):
+            if not least <= other.size <= most:
                 continue
-            shared = len(self.words & other.words)
-            if shared >= least and shared >= fewest and overlap(self.features, other.features):
+            shared = len(words & other.words)
+            if shared < least or shared < _FEWEST_SHARED * other.size:
+                continue
+            if overlap(self.features, other.features):
                 return other
         return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 
-from recollect.frozen import dataclass
+from recollect.frozen import dataclass, maker
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
 from recollect.store.base import Candidate, Key, Standing
 from recollect.times import micros_or_none, to_micros
@@ -19,6 +19,7 @@ RECENCY_SPAN = 0.04
 OUTSIDE_TIME = 0.6
 ANOTHER_SPEAKER = 0.5
 _EVER = -(2**63), 2**63 - 1
+_multiplier = maker(Multiplier)
 
 
 @dataclass(frozen=True)
@@ -36,26 +37,26 @@ class Rules:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTED_WEIGHTS)
     """How much salience and recency count, where they are added."""
 
-    def multipliers(
-        self, candidate: Candidate, standing: Standing | None = None
-    ) -> Iterator[tuple[str, float]]:
+    def multipliers(self, candidate: Candidate, standing: Standing | None = None) -> list[tuple[str, float]]:
         """Small and bounded for the default; a named fusion is left as its document says.
 
         Without a standing, those alone that are known before a candidate is loaded.
         """
+        found = []
         if self.fusion == "mix":
             if standing is not None:
-                yield "salience", 1 - SALIENCE_SPAN * (1 - standing.salience)
-            yield "recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created, self.moment))
+                found.append(("salience", 1 - SALIENCE_SPAN * (1 - standing.salience)))
+            found.append(("recency", 1 - RECENCY_SPAN * (1 - recency(candidate.created, self.moment))))
             if self.meant and candidate.speaker is not None and candidate.speaker not in self.meant:
-                yield "speaker", ANOTHER_SPEAKER
+                found.append(("speaker", ANOTHER_SPEAKER))
         if standing is not None:
             if self.fusion == "weighted":
-                yield "sector", SECTOR_BOOST[standing.sector]
+                found.append(("sector", SECTOR_BOOST[standing.sector]))
             if standing.superseded and self.superseded:
-                yield "superseded", SUPERSEDED
-        if not self._is_preferred(candidate.created):
-            yield "timeframe", OUTSIDE_TIME
+                found.append(("superseded", SUPERSEDED))
+        if self.timeframe is not None and not self._is_preferred(candidate.created):
+            found.append(("timeframe", OUTSIDE_TIME))
+        return found
 
     @property
     def least(self) -> float:
@@ -70,8 +71,10 @@ class Rules:
     def explained(self, candidate: Candidate, standing: Standing) -> tuple[Multiplier, ...]:
         """The same, each with a note for people."""
         return tuple(
-            Multiplier(name, value, self._note(name, candidate, standing))
-            for name, value in self.multipliers(candidate, standing)
+            [
+                _multiplier(name, value, self._note(name, candidate, standing))
+                for name, value in self.multipliers(candidate, standing)
+            ]
         )
 
     def _note(self, name: str, candidate: Candidate, standing: Standing) -> str:
@@ -190,8 +193,11 @@ def score(
 
 
 def _place(item: Fused, value: float) -> Place:
-    ranks = [leg.rank for leg in (item.keyword, item.semantic) if leg is not None]
-    return value, -min(ranks, default=0), item.candidate.created
+    keyword, semantic = item.keyword, item.semantic
+    if keyword is None or semantic is None:
+        leg = keyword or semantic
+        return value, -leg.rank if leg else 0, item.candidate.created
+    return value, -min(keyword.rank, semantic.rank), item.candidate.created
 
 
 def _first(scored: list[tuple[Place, Fused]], limit: int) -> list[tuple[Place, Fused]]:

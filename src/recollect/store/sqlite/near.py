@@ -145,8 +145,8 @@ class _Space:
                 (key, score) for key, score in zip(memories, scores, strict=True) if score is not None
             )
         if self._newer is not None:
-            _, newer, near = self._newer.of(np.array(memories, np.int64))
-            found.update(zip(newer.tolist(), near.tolist(), strict=True))
+            _, newer, newest = self._newer.of(np.array(memories, np.int64))
+            found.update(zip(newer.tolist(), newest.tolist(), strict=True))
         return found
 
 

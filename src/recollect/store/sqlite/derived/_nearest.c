@@ -160,8 +160,8 @@ static void exchange(Best *best, Py_ssize_t one, Py_ssize_t other)
     best->places[other] = place;
 }
 
-/* Keep the wanted number of the highest (Hoare's selection), and note the lowest of them. */
-static void keep_best(Best *best)
+/* Put so many of the highest first, in no order, the lowest of them last (Hoare's selection). */
+static void put_first(Best *best, Py_ssize_t wanted)
 {
     Py_ssize_t low = 0, high = best->held - 1;
     while (low < high) {
@@ -172,10 +172,16 @@ static void keep_best(Best *best)
             while (best->scores[right] < pivot) right--;
             if (left <= right) exchange(best, left++, right--);
         }
-        if (best->wanted - 1 <= right) high = right;
-        else if (best->wanted - 1 >= left) low = left;
+        if (wanted - 1 <= right) high = right;
+        else if (wanted - 1 >= left) low = left;
         else break;
     }
+}
+
+/* Keep the wanted number of the highest, and note the lowest of them. */
+static void keep_best(Best *best)
+{
+    put_first(best, best->wanted);
     best->held = best->wanted;
     best->least = best->scores[best->wanted - 1];
 }
@@ -327,20 +333,64 @@ static float finer(const Segment *segment, int64_t place, const float *vector)
     return segment->scale[place] * product(segment->fine + place * segment->size, vector, segment->size) / FINER;
 }
 
-/* Look closely at those who were chosen by their signs; who was struck out is nobody. */
-static void look_closely(const Segment *segment, const float *vector, Best *best)
+/* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
+   somebody are put from `kept` on; how many there are then. */
+static Py_ssize_t look_at_some(const Segment *segment, const float *vector, Best *best, Py_ssize_t first, Py_ssize_t last,
+                               Py_ssize_t kept)
 {
-    Py_ssize_t kept = 0;
-    for (Py_ssize_t at = 0; at < best->held; at++) {
+    for (Py_ssize_t at = first; at < last; at++) {
         const int64_t place = best->places[at];
-        if (at + AHEAD < best->held)
-            FETCH(segment->bytes + best->places[at + AHEAD] * segment->size, segment->size);
+        if (at + AHEAD < last) FETCH(segment->bytes + best->places[at + AHEAD] * segment->size, segment->size);
         const float score = near_by_bytes(segment, place, vector);
         if (!(segment->scale[place] > 0) || isnan(score)) continue;
         best->places[kept] = place;
         best->scores[kept++] = score;
     }
-    best->held = kept;
+    return kept;
+}
+
+/* How far estimates are from what they estimate: the mean, and three times the deviation. */
+typedef struct {
+    float mean, far;
+} Error;
+
+static Error error_of(const float *estimates, const float *scores, Py_ssize_t count)
+{
+    double sum = 0, squares = 0;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        const double apart = scores[at] - estimates[at];
+        sum += apart;
+        squares += apart * apart;
+    }
+    const double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
+    return (Error){(float)mean, 3 * (float)sqrt(variance > 0 ? variance : 0)};
+}
+
+/* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and
+   then at those of the others who may still be among the `most` nearest. */
+static void look_closely(const Segment *segment, const float *vector, Best *best, Py_ssize_t most)
+{
+    const Py_ssize_t all = best->held, part = 2 * most + LANES;
+    float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
+    if (!estimates) {
+        best->held = look_at_some(segment, vector, best, 0, all, 0);
+        return;
+    }
+    put_first(best, part);
+    memcpy(estimates, best->scores, part * sizeof(float));
+    Py_ssize_t kept = look_at_some(segment, vector, best, 0, part, 0);
+    float least = -INFINITY;
+    if (kept == part) { /* else estimates and scores no longer stand side by side */
+        const Error error = error_of(estimates, best->scores, part);
+        best->held = part;
+        put_first(best, most);
+        least = best->scores[most - 1] - error.mean - error.far;
+    }
+    Py_ssize_t further = part;
+    for (Py_ssize_t at = part; at < all; at++)
+        if (best->scores[at] > least) best->places[further++] = best->places[at];
+    best->held = look_at_some(segment, vector, best, part, further, kept);
+    free(estimates);
 }
 
 /* A question on its way. Whoever has time takes the next part of the span: the thread that asked, and the helper, each
@@ -368,7 +418,7 @@ static Py_ssize_t take_part(Asked *asked)
 static void finish_choice(Asked *asked, Best *best)
 {
     if (best->held > best->wanted) keep_best(best);
-    look_closely(asked->segment, asked->vector, best);
+    look_closely(asked->segment, asked->vector, best, asked->most);
 }
 
 #ifdef THREADS

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+REMEMBERED = 1_000
+"""Of so many namespaces a segment remembers where they stand."""
 
 
 def span(spaces: Numbers, starts: Numbers, namespace: int, size: int) -> tuple[int, int]:

@@ -33,6 +33,7 @@ class VectorSegment:
     def __init__(self, arrays: Arrays, size: int) -> None:
         """From a file of that size."""
         self.bytes = size
+        self._spans: dict[int, tuple[int, int]] = {}
         self.numbers: Numbers = arrays["numbers"]
         self.memories: Numbers = arrays["memories"]
         self.spaces: Numbers = arrays["spaces"]
@@ -45,7 +46,12 @@ class VectorSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the vectors of a namespace stand."""
-        return spans.span(self.spaces, self.starts, namespace, len(self))
+        found = self._spans.get(namespace)
+        if found is None:
+            found = spans.span(self.spaces, self.starts, namespace, len(self))
+            if len(self._spans) < spans.REMEMBERED:
+                self._spans[namespace] = found
+        return found
 
     @cached_property
     def handle(self) -> Any:

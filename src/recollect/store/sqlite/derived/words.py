@@ -64,13 +64,19 @@ class WordSegment:
         """Memories that older segments have otherwise, or that are gone."""
         self.facts = Facts(arrays)
         self.bytes = size
+        self._spans: dict[int, tuple[int, int]] = {}
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the memories of a namespace stand."""
-        return spans.span(self.spaces, self.starts, namespace, len(self))
+        found = self._spans.get(namespace)
+        if found is None:
+            found = spans.span(self.spaces, self.starts, namespace, len(self))
+            if len(self._spans) < spans.REMEMBERED:
+                self._spans[namespace] = found
+        return found
 
     def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
         """Where those of these memories (ascending) stand that are in a span of one namespace."""
