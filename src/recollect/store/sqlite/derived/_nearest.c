@@ -30,6 +30,7 @@
 #define SAMPLED 12
 #define PART 16384
 #define FINER 254.0f
+#define FIRST 256
 
 /* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
    What each half of a byte comes to stands in a table, in steps, the lower half's first. */
@@ -370,7 +371,7 @@ static Error error_of(const float *estimates, const float *scores, Py_ssize_t co
    then at those of the others who may still be among the `most` nearest. */
 static void look_closely(const Segment *segment, const float *vector, Best *best, Py_ssize_t most)
 {
-    const Py_ssize_t all = best->held, part = 2 * most + LANES;
+    const Py_ssize_t all = best->held, part = 2 * most > FIRST ? 2 * most : FIRST;
     float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
     if (!estimates) {
         best->held = look_at_some(segment, vector, best, 0, all, 0);
