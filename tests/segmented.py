@@ -89,6 +89,7 @@ def assert_same(memories: Memories, query: str, limit: int = 10, **filters: Any)
         expected = by_words(memories, query, limit, **filters)
     assert keys(found) == keys(expected), (query, limit, filters)
     assert [each.score for each in found] == pytest.approx([each.score for each in expected], rel=1e-6)
+    assert [each._replace(score=0) for each in found] == [each._replace(score=0) for each in expected]
     return found
 
 

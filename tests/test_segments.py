@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from recollect import Draft, Memories
 from recollect.store.sqlite import narrowing
 from recollect.store.sqlite.judging import Jury
+from recollect.store.sqlite.search import FEW_ASIDE
 
 from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
 
@@ -331,3 +332,36 @@ def test_a_narrow_interval_is_known_before_anything_is_judged(
     found = memories.recall("harbour", limit=20, reinforce=False, **week)  # type: ignore[arg-type]
     assert len(found) == 7
     assert max(judged) == 7
+
+
+@pytest.mark.parametrize("many", [3, FEW_ASIDE + 50])
+def test_what_does_not_hold_now_is_out_however_many_do_not(memories: Memories, many: int) -> None:
+    kept = memories.remember_many(
+        Draft(f"The harbour number {number}", expires_at=NOW + timedelta(days=number % 3))
+        for number in range(many)
+    )
+    memories.remember_many(f"Another harbour, number {number}" for number in range(many))
+    memories.remember("A harbour of tomorrow", valid_from=NOW + timedelta(days=1))
+    memories.remember("A harbour of yesterday", valid_until=NOW)
+    memories.settle()
+    memories.delete(kept[1].id)
+    memories.supersede(kept[2].id, memories.remember("The harbour at last").id)
+    found = assert_same(memories, "harbour", 2 * many + 9)
+    expired = sum(number % 3 == 0 for number in range(many))
+    assert len(found) == 2 * many - expired - 2 + 1
+    assert_same(memories, "harbour", 2 * many + 9, include_superseded=True)
+
+
+def test_what_another_process_supersedes_is_out_at_once(memories: Memories, path: Path) -> None:
+    old, new, *_ = memories.remember_many(f"The harbour number {number}" for number in range(20))
+    memories.settle()
+    assert len(by_words(memories, "harbour", 50)) == 20
+    with opened(path) as other:
+        other.supersede(old.id, new.id)
+    assert len(by_words(memories, "harbour", 50)) == 19
+    with opened(path) as other:
+        other.delete(new.id)
+    assert len(by_words(memories, "harbour", 50)) == 18
+    with opened(path) as other:
+        other.restore(new.id)
+    assert len(by_words(memories, "harbour", 50)) == 19

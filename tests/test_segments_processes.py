@@ -97,11 +97,14 @@ def test_what_is_forgotten_meanwhile_leaves_no_trace(
 ) -> None:
     if way != "at once" or name == "merge":
         memories.settle()
-    secrets = [memories.remember(f"The {SECRET} of number {number}").id for number in range(3)]
+    secrets = [
+        memories.remember(f"The {SECRET} of number {number}", speaker=f"Someone {SECRET}").id
+        for number in range(3)
+    ]
     with in_the_middle(memories, module, name):
         for id in secrets:
             if way == "update":
-                memories.update(id, text="Nothing of that kind")
+                memories.update(id, text="Nothing of that kind", speaker="Nobody")
             else:
                 memories.forget(id)
     memories.settle()
