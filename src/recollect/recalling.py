@@ -222,7 +222,9 @@ def ask(
     semantic = _similar_enough(_best_of([each.by_meaning for each in found]), options)
     if semantic and not keyword and question.keywords and question.mode != "semantic":
         question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
-    similarity = {key: score for each in found for key, score in each.similarity.items()}
+    similarity = found[0].similarity
+    for each in found[1:]:
+        similarity |= each.similarity
     cut = words is not None and len(keyword) >= words.limit
     return Legs(keyword, semantic, similarity, cut, len(question.keywords.words))
 

@@ -51,6 +51,8 @@ class Finding(Front):
 
     def scope(self, **filters: Unpack[Filters]) -> Scope:
         """Which memories may answer, checked; for `forget`."""
+        if not filters:
+            return Scope((self._namespace,), self._now())
         checks.known(filters, Filters.__annotations__, what="filter")
         given: dict[str, Any] = dict(filters)
         since, until = moment_or_none(given.get("since")), moment_or_none(given.get("until"))

@@ -154,7 +154,7 @@ class Found:
 
     by_words: list[Candidate] = field(default_factory=list)
     by_meaning: list[Candidate] = field(default_factory=list)
-    similarity: Mapping[Key, float] = field(default_factory=dict)
+    similarity: dict[Key, float] = field(default_factory=dict)
 
 
 class Complete(NamedTuple):

@@ -25,14 +25,21 @@ from recollect.types import KINDS, Scope
 Numbers = NDArray[np.int64]
 WIDER = 8
 """When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
-TOLD = frozenset(("current", "since", "until"))
-"""Filters that the segments can tell of."""
 _candidate = partial(tuple.__new__, Candidate)
 
 
 def reach(limit: int) -> int:
     """How many to look at first, so that there are so many even if a few are outside."""
     return limit + limit // 4
+
+
+def _is_told_by_segments(scope: Scope) -> bool:
+    """Whether it asks for nothing but kinds, an interval, and what holds now."""
+    others = (
+        scope.sectors, scope.tiers, scope.tags, scope.speakers, scope.sessions, scope.languages,
+        scope.documents, scope.min_salience, scope.as_of, scope.include_superseded, scope.older_than,
+    )  # fmt: skip
+    return not any(others)
 
 
 class Jury:
@@ -55,7 +62,7 @@ class Jury:
         self._scope = scope
         self._namespaces = namespaces
         self._fingerprint = fingerprint
-        self._held = held if self._parameters["filters"] <= TOLD else ()
+        self._held = held if _is_told_by_segments(scope) else ()
         self._heard: set[int] = set()
         self._known: Known = {}
         self._vectors: dict[int, int | None] = {}

@@ -180,9 +180,9 @@ SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content,
    WHERE r.source = m.number AND x.deleted_at IS NULL)
   + (SELECT count(*) FROM relation r JOIN memory x ON x.number = r.source
      WHERE r.target = m.number AND x.deleted_at IS NULL)
-FROM {memories}
+FROM json_each(:numbers) wanted CROSS JOIN {memories}
 LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by
-WHERE m.number IN (SELECT value FROM json_each(:numbers))
+WHERE m.number = wanted.value
 
 -- neighbours -- What was said just before and after these memories in their sessions.
 SELECT centre.number, {columns}
