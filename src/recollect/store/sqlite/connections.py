@@ -127,7 +127,10 @@ class Connections:
                 writer.execute("BEGIN IMMEDIATE")  # an interrupt may come once it has begun
                 yield writer
                 self._check_in_place()  # else it would be acknowledged, and gone
-                _expect(writer, bulk=writer.total_changes() - before >= BULK)
+                is_bulk = writer.total_changes() - before >= BULK
+                writer.wal_autocheckpoint(LOG_PAGES_OF_BULK if is_bulk else LOG_PAGES)
+                if is_bulk or adding:  # what else comes in between says nothing of what will follow
+                    writer.execute(f"PRAGMA cache_size = -{CACHE_OF_BULK if is_bulk else CACHE}")
                 writer.execute("COMMIT")
             except BaseException:
                 if writer.in_transaction:
@@ -353,12 +356,6 @@ class Connections:
             raise StoreError(
                 f"{where} can't be read or written ({error}): is the disk full or gone?"
             ) from error
-
-
-def _expect(writer: apsw.Connection, *, bulk: bool) -> None:
-    """Make the writer ready for more of the same."""
-    writer.wal_autocheckpoint(LOG_PAGES_OF_BULK if bulk else LOG_PAGES)
-    writer.execute(f"PRAGMA cache_size = -{CACHE_OF_BULK if bulk else CACHE}")
 
 
 class _Waiting:
