@@ -383,10 +383,10 @@ def test_every_error_is_of_our_tree_and_of_the_kind_that_python_expects() -> Non
 
 
 def test_a_bad_draft_among_many_says_which_and_what_was_kept(memories: Memories) -> None:
-    drafts = (Draft(f"note number {number}" if number != 299 else "") for number in range(300))
-    with pytest.raises(InvalidInput, match=r"Draft 300: .*The 256 before it were kept\."):
+    drafts = (Draft(f"note number {number}" if number != 599 else "") for number in range(600))
+    with pytest.raises(InvalidInput, match=r"Draft 600: .*The 512 before it were kept\."):
         memories.remember_many(drafts)
-    assert memories.stats().memories == 2 + 256
+    assert memories.stats().memories == 2 + 512
     assert memories.doctor() == []
 
 

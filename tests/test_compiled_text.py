@@ -17,6 +17,7 @@ from recollect.query import compiled
 from recollect.query.duplicates import MIXED, near_keys
 from recollect.query.languages import detect, detect_many
 from recollect.query.terms import analyse, terms_and_keys, terms_of
+from recollect.store.sqlite.derived.words import numbered
 from recollect.types import Sector
 
 pytestmark = pytest.mark.skipif(not compiled.COMPILED, reason="nothing is compiled here")
@@ -93,6 +94,16 @@ def test_many_texts(texts: list[str], language: str) -> None:
 def test_languages_and_sectors_of_many_texts(texts: list[str]) -> None:
     found = detect_many(texts), sectors.classify_many(texts)
     assert found == ([by_python(detect, text) for text in texts], [best_of(text) for text in texts])
+
+
+@given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Z", "C"]))).map(" ".join)))
+@example(["lost updat", "", " updat\tagain\n", "caf\u00e9 \u732b"])
+def test_words_by_number(texts: list[str]) -> None:
+    def find(_: str) -> tuple[list[int], list[int], list[bytes]]:
+        met, lengths, words = numbered(texts)
+        return met.tolist(), lengths.tolist(), words
+
+    assert find("") == by_python(find, "")
 
 
 def best_of(text: str) -> Sector:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from recollect import Draft, InvalidInput, Memories, NoSuchMemory, NoSuchSession
+from recollect.store.sqlite import connections
 
 from .conftest import NOON, Clock, OpenMemories
+from .segmented import opened, store_of
 
 
 def draft_of(text: str, vector: Sequence[float]) -> Draft:
@@ -160,9 +162,9 @@ class TestMany:
         with pytest.raises(InvalidInput, match=r"Draft 3: .*empty.* Nothing was kept"):
             memories.remember_many(["one", "two", " "])
         assert memories.stats().memories == 0
-        with pytest.raises(InvalidInput, match=r"Draft 300: .* The 256 before it were kept"):
-            memories.remember_many([f"note {n}" for n in range(299)] + [""])
-        assert memories.stats().memories == 256
+        with pytest.raises(InvalidInput, match=r"Draft 600: .* The 512 before it were kept"):
+            memories.remember_many([f"note {n}" for n in range(599)] + [""])
+        assert memories.stats().memories == 512
 
     def test_given_vectors_are_used(self, open_memories: OpenMemories) -> None:
         memories = open_memories(embedder="hash:4")
@@ -438,3 +440,13 @@ class TestGenerations:
         assert memories.reembed() == 0
         assert memories.stats().pending_vectors == 0
         assert memories.recall("walrus")[0].match == "both"
+
+
+def test_a_file_s_writer_holds_more_of_it_only_while_much_is_written(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as memories:
+        writer = store_of(memories)._connections._writer
+        assert writer is not None
+        memories.remember_many(f"The harbour opens at {n} for ships of size {n}" for n in range(1_000))
+        assert writer.pragma("cache_size") == -connections.CACHE_OF_BULK
+        memories.remember("The harbour is closed.")
+        assert writer.pragma("cache_size") == -connections.CACHE

@@ -347,6 +347,53 @@ def test_segments_wait_while_many_are_written_but_not_for_ever(
         assert_same(memories, "harbour", 50)
 
 
+def test_what_comes_while_segments_are_made_of_many_waits_as_well(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "QUIET", 3600.0)
+    monkeypatch.setattr(background, "MOST_WAITING", 1_000)
+    gate = Gate(words.build)
+    monkeypatch.setattr(words, "build", gate)
+    with opened(path) as memories:
+        memories.remember_many(f"The harbour number {number}" for number in range(1_000))
+        assert gate.reached.wait(60)
+        memories.remember_many(f"The tower number {number}" for number in range(300))
+        gate.opened.set()
+        deadline = time.monotonic() + 60
+        while "vectors" not in dict(listed(memories)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert listed(memories) == [("words", 1_000), ("vectors", 1_300)]
+        assert_same(memories, "harbour tower", 50)
+    with opened(path) as memories:
+        assert sum(size for kind, size in listed(memories) if kind == "words") == 1_300
+
+
+def test_segments_of_many_are_merged_when_there_are_too_many_or_it_is_over(
+    path: Path, memories: Memories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sizes() -> list[int]:
+        return [size for kind, size in listed(memories) if kind == "words"]
+
+    def write(count: int) -> None:
+        texts = [f"The tower number {number} of {count}" for number in range(count)]
+        memories.remember_many(texts, on_duplicate="keep")
+        index(memories)
+
+    monkeypatch.setattr(building, "_MANY", 100)
+    monkeypatch.setattr(building, "_SMALL", 0)
+    memories.settle()
+    for _ in range(7):
+        write(100)
+    assert sizes() == [200, *[100] * 7]
+    write(100)
+    assert sizes() == [1_000]
+    for _ in range(7):
+        write(100)
+    write(10)
+    assert sizes() == [1_710]
+    assert_same(memories, "harbour tower", 50)
+
+
 def test_segments_that_wait_for_quiet_are_made_when_the_store_is_closed(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,8 @@ _SHORTER = {LONGEST_TEXT: "split it, or keep it as a document with ingest()", LO
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_PLAIN_NAME = re.compile("[!-~][ -~]*").fullmatch
+"""What nearly all names are: printable ASCII, and not blank."""
 Choice = TypeVar("Choice", bound=str)
 
 
@@ -53,6 +55,8 @@ def optional_text(value: object, *, what: str) -> str | None:
 
 def name(value: object, *, what: str) -> str:
     """A short label: an id, a namespace, a session, a speaker, a tag."""
+    if isinstance(value, str) and len(value) <= LONGEST_NAME and _PLAIN_NAME(value):
+        return value
     checked = text(value, what=what, longest=LONGEST_NAME)
     if _CONTROL.search(checked):
         raise InvalidInput(f"{what} contains a control character: use printable text on one line.")
@@ -120,9 +124,8 @@ def queries(values: object) -> tuple[str, ...]:
 
 def choice(value: object, allowed: Sequence[Choice], *, what: str) -> Choice:
     """One of a few words."""
-    for known in allowed:
-        if value == known:
-            return known
+    if value in allowed:
+        return allowed[allowed.index(value)]
     raise InvalidInput(f"{value!r} is no {what}: choose one of {', '.join(allowed)}.")
 
 

@@ -12,12 +12,12 @@ from recollect import checks
 from recollect.errors import InvalidInput
 from recollect.frozen import fill, maker
 from recollect.query.languages import detect_many
-from recollect.store.base import Record, Text, Vector
-from recollect.store.text import analyse_read, read
+from recollect.store.base import Record, Vector
+from recollect.store.text import read, text_hash, with_labels
 from recollect.times import moment, moment_or_none
 from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
 
-_text, _record = maker(Text), maker(Record)
+_record = maker(Record)
 
 
 def new_id() -> str:
@@ -33,7 +33,7 @@ def estimate_tokens(text: str) -> int:
     >>> estimate_tokens("The API listens on port 8080"), estimate_tokens("我们用")
     (7, 3)
     """
-    return -(-len(text.encode("utf-8", "replace")) // 4)
+    return -(-(len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4)
 
 
 def record(draft: Draft, now: datetime, vector: Vector | None = None) -> Record:
@@ -92,17 +92,13 @@ def completed(drafts: Sequence[Draft], records: list[Record]) -> list[Record]:
     sectors = iter(classify_many(unsorted))
     found = read([record.content for record in records], languages)
     for draft, record, language, (terms, keys) in zip(drafts, records, languages, found, strict=True):
-        text = _text(
-            0, 0, record.content, record.speaker, language, record.tags, record.files, (), "memory", None
-        )
-        analysed = analyse_read(text, terms, keys)
         fill(
             record,
             language=language,
             sector=record.sector if draft.sector else next(sectors),
-            terms=analysed.terms,
-            hash=analysed.hash,
-            near_keys=analysed.near_keys,
+            terms=with_labels(terms, (record.speaker, *record.tags, *record.files), language),
+            hash=text_hash(record.content),
+            near_keys=keys if record.speaker is None else (),
         )
     return records
 

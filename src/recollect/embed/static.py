@@ -43,8 +43,9 @@ class StaticEmbedder(InstalledEmbedder):
             return vectors
         table = _table(self._model, self.fingerprint, self.files)
         for row, text in enumerate(texts):
-            numbers = table.pieces.pieces(text, self._model.max_tokens) or [table.pieces.unknown]
-            vectors[row] = table.scales[numbers] @ table.rows[numbers] + table.bias
+            numbers = np.array(table.pieces.pieces(text, self._model.max_tokens) or [table.pieces.unknown])
+            rows = table.rows.take(numbers, axis=0).astype(np.float32)
+            vectors[row] = table.scales.take(numbers) @ rows + table.bias
         return _unit_rows(vectors)
 
 

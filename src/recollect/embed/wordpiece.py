@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from unicodedata import combining, normalize
 
@@ -98,6 +99,20 @@ def _end_of_block(text: str, start: int) -> int:
     return len(text)
 
 
+class _PiecesOfWord(dict[str, tuple[int, ...]]):
+    """The pieces of words, worked out when they are first met; the same few are met often."""
+
+    def __init__(self, split: Callable[[str], tuple[int, ...]]) -> None:
+        self._split = split
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        pieces = self._split(word)
+        if len(self) >= _REMEMBERED_WORDS:
+            self.clear()
+        self[word] = pieces
+        return pieces
+
+
 class WordPieces:
     """A vocabulary of word pieces; safe to use from several threads at once."""
 
@@ -108,7 +123,7 @@ class WordPieces:
         self.unknown = self._numbers["[UNK]"]
         self._first = self._numbers["[CLS]"]
         self._last = self._numbers["[SEP]"]
-        self._pieces_of_word: dict[str, tuple[int, ...]] = {}
+        self._pieces_of_word = _PiecesOfWord(self._longest_match_first)
 
     @classmethod
     def from_file(cls, path: Path) -> WordPieces:
@@ -120,24 +135,17 @@ class WordPieces:
         return [self._first, *self.pieces(text, most - 2), self._last]
 
     def pieces(self, text: str, most: int) -> list[int]:
-        """The numbers of the text's first ``most`` pieces; no more of the text is read than they need."""
+        """The numbers of the text's first ``most`` pieces; hardly more of the text is read than they need."""
         found: list[int] = []
-        known = self._pieces_of_word
         for block in words(text):
-            for word in block:
-                found += known.get(word) or self._split(word)
-                if len(found) >= most:
-                    return found[:most]
+            found += chain.from_iterable(map(self._pieces_of_word.__getitem__, block))
+            if len(found) >= most:
+                return found[:most]
         return found
 
-    def _split(self, word: str) -> tuple[int, ...]:
-        pieces = self._longest_match_first(word) if len(word) <= LONGEST_WORD else (self.unknown,)
-        if len(self._pieces_of_word) >= _REMEMBERED_WORDS:
-            self._pieces_of_word.clear()
-        self._pieces_of_word[word] = pieces
-        return pieces
-
     def _longest_match_first(self, word: str) -> tuple[int, ...]:
+        if len(word) > LONGEST_WORD:
+            return (self.unknown,)
         pieces: list[int] = []
         start, mark = 0, ""
         while start < len(word):

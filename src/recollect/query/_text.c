@@ -62,8 +62,8 @@ static void let_go(Texts *texts)
     texts->each = NULL;
 }
 
-/* The bytes of texts in ASCII; -1 with an error set. */
-static int hold(PyObject *given, Texts *texts)
+/* The bytes of texts, as `bytes_of` gives them; -1 with an error set. */
+static int hold(PyObject *given, Texts *texts, const char *(*bytes_of)(PyObject *, Py_ssize_t *))
 {
     *texts = (Texts){PySequence_Tuple(given), NULL, 0, 0};
     if (!texts->held) return -1;
@@ -72,7 +72,7 @@ static int hold(PyObject *given, Texts *texts)
     int failed = !texts->each;
     if (failed) PyErr_NoMemory();
     for (Py_ssize_t at = 0; !failed && at < texts->count; at++) {
-        texts->each[at].bytes = ascii(PyTuple_GetItem(texts->held, at), &texts->each[at].length);
+        texts->each[at].bytes = bytes_of(PyTuple_GetItem(texts->held, at), &texts->each[at].length);
         failed = !texts->each[at].bytes;
         texts->length += texts->each[at].length;
     }
@@ -462,7 +462,7 @@ static PyObject *elections(PyObject *self, PyObject *args)
     PyObject *found = NULL;
     int *each = NULL;
     if (words && (size_t)voters.len != words->count) PyErr_SetString(PyExc_ValueError, "a byte for each word");
-    else if (words && !hold(given, &samples)) {
+    else if (words && !hold(given, &samples, ascii)) {
         each = calloc(samples.count + 1, sizeof *each);
         PyThreadState *left = let_others_go_on(&samples);
         for (Py_ssize_t at = 0; each && at < samples.count; at++) each[at] = elected(samples.each + at, words, voters.buf);
@@ -605,7 +605,7 @@ static PyObject *led(PyObject *self, PyObject *args)
     Texts texts = {0};
     Cues cues = {PyCapsule_GetPointer(capsule, table_name), code.buf, letters.buf};
     int32_t *ends = NULL;
-    if (cues.pieces && !hold(given, &texts)) {
+    if (cues.pieces && !hold(given, &texts, ascii)) {
         cues.has = calloc(cues.pieces->count + 1, 1);
         cues.is_found = calloc(most + 1, 1);
         ends = calloc(texts.count + 1, sizeof *ends);
@@ -908,7 +908,7 @@ static PyObject *read_texts(PyObject *self, PyObject *args)
         to.stems->is_busy = 1;
         if (to.stems->count >= (size_t)most) empty(to.stems);
         to.known = to.stems->count;
-        failed = hold(given, &texts);
+        failed = hold(given, &texts, ascii);
         if (!failed && !(each = calloc(texts.count + 1, sizeof *each))) failed = PyErr_NoMemory() == NULL;
         failed = failed || read_all(&to, &texts, each, stem, &factors, &offsets, fewest);
         if (failed) empty(to.stems); /* some of its words may have no stem */
@@ -920,6 +920,66 @@ static PyObject *read_texts(PyObject *self, PyObject *args)
     let_go(&texts);
     PyBuffer_Release(&factors);
     PyBuffer_Release(&offsets);
+    return found;
+}
+
+/* --- numbered words ------------------------------------------------------------------------------------ */
+
+/* What Python's split() parts ASCII at. */
+static int is_space(char byte) { return byte == ' ' || (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 31); }
+
+/* Adds the numbers of a text's words; how many they are, or -1 if there is no room. */
+static int32_t number_words(Table *words, Bytes *numbers, const Text *text)
+{
+    int32_t count = 0;
+    for (const char *at = text->bytes, *end = at + text->length, *next; at < end; at = next) {
+        while (at < end && is_space(*at)) at++;
+        for (next = at; next < end && !is_space(*next);) next++;
+        if (next == at) break;
+        const int32_t number = (int32_t)placed(words, at, next - at);
+        if (number < 0 || append(numbers, &number, sizeof number)) return -1;
+        count++;
+    }
+    return count;
+}
+
+static PyObject *list_of_words(const Table *table)
+{
+    PyObject *made = PyList_New(table->count);
+    for (size_t number = 0; made && number < table->count; number++) {
+        const Entry *its = entry(table, number);
+        PyObject *word = PyBytes_FromStringAndSize(table->letters.at + its->word, its->length);
+        if (!word || PyList_SetItem(made, number, word) < 0) Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* numbered(texts, table): every word of these texts as a number, how many each text has (both as int32), and the words
+   by number, in UTF-8. The table is empty, and nobody else's. */
+static PyObject *numbered(PyObject *self, PyObject *args)
+{
+    PyObject *given, *capsule, *found = NULL;
+    if (!PyArg_ParseTuple(args, "OO", &given, &capsule)) return NULL;
+    Table *words = PyCapsule_GetPointer(capsule, table_name);
+    Texts texts = {0};
+    Bytes numbers = {0}, counts = {0};
+    if (words && !hold(given, &texts, PyUnicode_AsUTF8AndSize)) {
+        int failed = 0;
+        PyThreadState *left = let_others_go_on(&texts);
+        for (Py_ssize_t at = 0; !failed && at < texts.count; at++) {
+            const int32_t count = number_words(words, &numbers, texts.each + at);
+            failed = count < 0 || append(&counts, &count, sizeof count);
+        }
+        go_on(left);
+        PyObject *named = failed ? PyErr_NoMemory() : list_of_words(words);
+        if (named)
+            found = Py_BuildValue(
+                "y#y#N", numbers.at ? numbers.at : "", (Py_ssize_t)numbers.used, counts.at ? counts.at : "",
+                (Py_ssize_t)counts.used, named);
+    }
+    free(numbers.at);
+    free(counts.at);
+    let_go(&texts);
     return found;
 }
 
@@ -948,6 +1008,7 @@ static PyMethodDef methods[] = {
     {"led", led, METH_VARARGS, NULL},
     {"near_keys", near_keys, METH_VARARGS, NULL},
     {"read", read_texts, METH_VARARGS, NULL},
+    {"numbered", numbered, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

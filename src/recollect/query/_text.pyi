@@ -1,4 +1,4 @@
-"""The inner loops over texts in C; but for `near_keys`, they are for texts in ASCII."""
+"""The inner loops over texts in C; but for `near_keys` and `numbered`, they are for texts in ASCII."""
 
 from array import array
 from collections.abc import Callable
@@ -26,3 +26,4 @@ def read(
     fewest: int,
     /,
 ) -> tuple[list[str], list[tuple[int, ...]]]: ...
+def numbered(texts: list[str], table: object, /) -> tuple[bytes, bytes, list[bytes]]: ...

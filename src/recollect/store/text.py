@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from recollect.frozen import maker
 from recollect.query.terms import terms_and_keys, terms_of
@@ -33,7 +33,7 @@ def analyse(text: Text) -> Analysed:
 
 
 def read(contents: Sequence[str], languages: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """What `analyse_read` needs to know of each of many texts; read together, sooner than one by one."""
+    """The terms and the near-duplicate keys of each of many texts; read together, sooner than one by one."""
     by_language: defaultdict[str, list[str]] = defaultdict(list)
     for content, language in zip(contents, languages, strict=True):
         by_language[language].append(content)
@@ -44,9 +44,14 @@ def read(contents: Sequence[str], languages: Sequence[str]) -> Iterator[tuple[st
 def analyse_read(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
     """What `analyse` says of a text whose content was read before."""
     labels = [text.speaker, text.title, *text.headings, *text.tags, *text.files]
-    around = [term for label in labels if label for term in terms_of(label, text.language)]
     keys = keys if text.kind == "memory" and text.speaker is None else ()
-    return _analysed(" ".join([terms, *around] if terms else around), text_hash(text.content), keys)
+    return _analysed(with_labels(terms, labels, text.language), text_hash(text.content), keys)
+
+
+def with_labels(terms: str, labels: Iterable[str | None], language: str) -> str:
+    """The terms of a text, and after them those of its labels."""
+    around = [term for label in labels if label for term in terms_of(label, language)]
+    return " ".join([terms, *around] if terms else around)
 
 
 def text_hash(content: str) -> bytes:

@@ -23,7 +23,7 @@ class Transaction:
     def __init__(self, statements: Statements, namespace: str, now: datetime) -> None:
         self._statements = statements
         self._now = now
-        self._waiting: dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]] = {}
+        self._waiting: dict[str, tuple[tuple[str, ...], list[tuple[Any, ...]]]] = {}
         self._sessions: dict[str, int] = {}
         self._positions: dict[int, int] = {}
         self._last: dict[Numbered, int] = {}
@@ -65,11 +65,15 @@ class Transaction:
 
     def soon_each(self, query: str, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
         """Rows that may wait, each with a value for every one of the names."""
-        self._waiting.setdefault((query, names), []).extend(rows)
+        if query not in self._waiting:
+            self._waiting[query] = (names, [])
+        wanted, waiting = self._waiting[query]
+        assert wanted == names, f"{query} is always given the same"
+        waiting.extend(rows)
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        for (query, names), rows in waiting.items():
+        for query, (names, rows) in waiting.items():
             self._statements.many(query, names, rows)
 
     def next_number(self, kind: Numbered) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -46,7 +46,7 @@ class Known(NamedTuple):
 
 
 Similar = dict[int, Sequence[Known]]
-"""Memories by the near-duplicate keys that they have, newest first."""
+"""Memories by the near-duplicate keys that they have, newest first. What is no key of it nobody shares."""
 
 
 class Writer(Transaction):
@@ -137,6 +137,10 @@ class Writer(Transaction):
     def _names(self) -> tuple[str, ...]:
         return (*self.own, "session", "position", "document", "number", "namespace")
 
+    @cached_property
+    def _features(self) -> dict[int, Set[str]]:
+        return {}
+
     def _place_in(self, session: int, wanted: int | None) -> int:
         """The next place in a session, unless one is wanted."""
         if wanted is not None:
@@ -193,9 +197,14 @@ class Writer(Transaction):
         return embedded or record.vector is not None
 
     def _similar_texts(self, records: Sequence[Record]) -> Similar:
-        """The live memories that share a near-duplicate key with one of these records."""
-        keys = {key for record in records for key in record.near_keys}
+        """The live memories that share a near-duplicate key with one of these records, by the keys that any
+        two of all of them share."""
+        keys: set[int] = set()
         similar: defaultdict[int, list[Known]] = defaultdict(list)
+        for record in records:
+            for near in keys.intersection(record.near_keys):
+                similar[near] = []
+            keys.update(record.near_keys)
         if keys:
             for near, *known in self.rows("similar_texts", keys=sorted(keys), most=MOST_SIMILAR):
                 similar[near].append(Known(*known))
@@ -204,19 +213,31 @@ class Writer(Transaction):
     def _link_near_duplicates(self, key: int, record: Record, similar: Similar) -> tuple[str, ...]:
         if not record.near_keys:
             return ()
-        sharing = list(filter(None, map(similar.get, record.near_keys)))
-        shared = {known.key: known for each in sharing for known in each if known.key != key}
-        found = _near_duplicates(record, shared.values()) if shared else []
         self.set_near_keys(key, record.near_keys)
+        sharing = [near for near in record.near_keys if near in similar]
+        if not sharing:
+            return ()
+        shared = {known.key: known for near in sharing for known in similar[near] if known.key != key}
+        found = self._near_duplicates(record, shared.values()) if shared else []
         for known in found:
             self.draw(key, known.key, "near_duplicate", "recollect", self._now)
         if record.deleted_at is None:
             known = _known(key, record)
-            others = {near: similar[near] for near in record.near_keys if near in similar} if sharing else {}
-            similar.update(dict.fromkeys(record.near_keys, (known,)))
-            for near, before in others.items():
-                similar[near] = (known, *before[: MOST_SIMILAR - 1])
+            for near in sharing:
+                similar[near] = (known, *similar[near][: MOST_SIMILAR - 1])
         return tuple(known.id for known in found)
+
+    def _near_duplicates(self, record: Record, shared: Iterable[Known]) -> list[Known]:
+        """Those of the newest few of these that say nearly the same."""
+        mine = features(terms_of(record.content, record.language))
+        newest = sorted(shared, reverse=True)[:MOST_SIMILAR]
+        return [known for known in newest if overlap(mine, self._features_of(known))]
+
+    def _features_of(self, known: Known) -> Set[str]:
+        """Many of one transaction may be compared with the same memory."""
+        if known.key not in self._features:
+            self._features[known.key] = features(terms_of(known.content, known.language))
+        return self._features[known.key]
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
         """What near-duplicates of this memory will be found by."""
@@ -403,13 +424,6 @@ def _is_current(record: Record, now: datetime) -> bool:
         and (record.valid_until is None or record.valid_until > now)
         and (record.expires_at is None or record.expires_at > now)
     )
-
-
-def _near_duplicates(record: Record, shared: Iterable[Known]) -> list[Known]:
-    """Those of the newest few of these that say nearly the same."""
-    mine = features(terms_of(record.content, record.language))
-    newest = sorted(shared, reverse=True)[:MOST_SIMILAR]
-    return [known for known in newest if overlap(mine, features(terms_of(known.content, known.language)))]
 
 
 def _known(key: int, record: Record) -> Known:

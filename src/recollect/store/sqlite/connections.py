@@ -32,9 +32,13 @@ PATIENCE = 60.0
 MAPPED, MAPPED_WHOLE = 256 * 1024 * 1024, 512 * 1024 * 1024
 """Readers read so many bytes of a file without copying them, and all of one that is not much larger. All of a
 big one would only look like a big process, and so would what the writer reads, who is no slower without."""
-LOG_PAGES, LOG_PAGES_OF_BULK, BULK = 1_000, 8_000, 10_000
-"""The log is folded into the file once it has so many pages; later while transactions change so many rows,
-since these write to the same pages again and again. What is committed is on disk either way."""
+BULK = 4_000
+"""A transaction that changes so many rows is one of a bulk write, which others are likely to follow."""
+LOG_PAGES, LOG_PAGES_OF_BULK = 1_000, 8_000
+"""The log is folded into the file once it has so many pages; later during a bulk write, since that writes to
+the same pages again and again. What is committed is on disk either way."""
+CACHE, CACHE_OF_BULK = 16_000, 64_000
+"""How many kilobytes of the file the writer keeps in memory: a bulk write comes back to most of them."""
 LONGEST_READ = 2.0
 """How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"
@@ -93,8 +97,11 @@ class Connections:
                 connection.close()
 
     @contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """The writer, in a transaction that is committed at the end or undone."""
+    def writing(self, *, adding: bool = False) -> Iterator[apsw.Connection]:
+        """The writer, in a transaction that is committed at the end or undone.
+
+        With `adding`, what undoes a single statement is held in memory: no statement may change a lot.
+        """
         self._check_open()
         if self.read_only:
             raise StoreReadOnly(
@@ -105,11 +112,14 @@ class Connections:
             self._writer = writer = self._writer or self._open()
             try:
                 before = writer.total_changes()
+                writer.execute(f"PRAGMA temp_store = {'MEMORY' if adding else 'DEFAULT'}")
                 writer.execute("BEGIN IMMEDIATE")  # an interrupt may come once it has begun
                 yield writer
                 self._check_in_place()  # else it would be acknowledged, and gone
                 is_bulk = writer.total_changes() - before >= BULK
                 writer.wal_autocheckpoint(LOG_PAGES_OF_BULK if is_bulk else LOG_PAGES)
+                if is_bulk or adding:  # what else comes in between says nothing of what will follow
+                    writer.execute(f"PRAGMA cache_size = -{CACHE_OF_BULK if is_bulk else CACHE}")
                 writer.execute("COMMIT")
             except BaseException:
                 if writer.in_transaction:
@@ -217,7 +227,7 @@ class Connections:
         if self.path and not self.read_only:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = FULL")
-        for setting in ("foreign_keys = ON", "secure_delete = ON", "cache_size = -16000", "mmap_size = 0"):
+        for setting in ("foreign_keys = ON", "secure_delete = ON", f"cache_size = -{CACHE}", "mmap_size = 0"):
             connection.execute(f"PRAGMA {setting}")  # one by one: what follows an answer is not run
         return connection
 

@@ -133,13 +133,24 @@ def _in_order(
 
 def _plain_column(values: Sequence[Any]) -> Iterable[Any]:
     kinds = set(map(type, values))
-    if kinds == {tuple} and not any(values):
-        return ["[]"] * len(values)
-    return values if kinds <= _PLAIN else map(_plain, values)
+    if kinds <= _PLAIN:
+        return values
+    same = _SOONER.get(kinds.pop()) if len(kinds) == 1 else None
+    return map(same or _plain, values)
 
 
 _micros = lru_cache(maxsize=10_000)(to_micros)
 """Many rows of one transaction have the same moments, and each row has its own several times."""
+
+
+@lru_cache(maxsize=10_000)
+def _labels(values: tuple[Any, ...]) -> str:
+    """Many rows have the same, too."""
+    return _json(values) if values else "[]"
+
+
+_SOONER: dict[type, Callable[[Any], Any]] = {datetime: _micros, tuple: _labels}
+"""What `_plain` makes of one kind."""
 
 
 def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recollect.store import rows
 from recollect.store.base import (
+    Added,
     Analyser,
     Candidate,
     Found,
@@ -20,6 +21,7 @@ from recollect.store.base import (
     Loaded,
     NamespaceFacts,
     Nearness,
+    Record,
     Words,
 )
 from recollect.store.sql import SqlStore
@@ -31,7 +33,7 @@ from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row, Statements
 from recollect.store.writing import Writer
 from recollect.times import to_micros
-from recollect.types import Finding, Memory, Progress, Receipt, Scope
+from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Scope
 
 if TYPE_CHECKING:
     from recollect.store import dumped
@@ -156,8 +158,24 @@ class SqliteStore(SqlStore):
         with self._connections.reading(once=True) as connection:
             return SqliteStatements(connection).rows(query, **parameters)
 
-    def _write(self, namespace: str, now: datetime, action: Callable[[Writer], Result]) -> Result:
-        with self._connections.writing() as connection:
+    def add(
+        self,
+        namespace: str,
+        records: Sequence[Record],
+        *,
+        generation: Generation | None,
+        on_duplicate: OnDuplicate,
+        now: datetime,
+    ) -> list[Added]:
+        with self._background.writing(len(records)):
+            return self._write(
+                namespace, now, lambda writer: writer.add(records, generation, on_duplicate), adding=True
+            )
+
+    def _write(
+        self, namespace: str, now: datetime, action: Callable[[Writer], Result], *, adding: bool = False
+    ) -> Result:
+        with self._connections.writing(adding=adding) as connection:
             writer = SqliteWriter(SqliteStatements(connection), namespace, now)
             result = action(writer)
             writer.finish()

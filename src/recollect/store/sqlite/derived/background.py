@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
@@ -39,7 +40,7 @@ class Background:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._for_writer = False
-        self._unindexed = 0
+        self._unindexed = self._writers = 0
         self._quiet_at = self._not_before = 0.0
         mind_forks(self)
 
@@ -53,8 +54,24 @@ class Background:
             self._thread = None
             self._lock = threading.Lock()
             self._stop = threading.Event()
+            self._writers = 0
         else:
             self._lock.release()
+
+    @contextmanager
+    def writing(self, rows: int) -> Iterator[None]:
+        """While so many rows are being written: segments wait if they are many."""
+        if rows < MANY:
+            yield
+            return
+        with self._lock:
+            self._writers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._writers -= 1
+                self._quiet_at = time.monotonic() + QUIET
 
     def notice(self, unindexed: int, *, wrote: bool) -> None:
         """That so many rows are in no segment; returns at once."""
@@ -95,11 +112,8 @@ class Background:
 
     def _run(self, pause: float) -> None:
         try:
-            is_stopped = self._stop.wait(pause)
-            while time.monotonic() < self._quiet_at and self._unindexed < MOST_WAITING and not is_stopped:
-                is_stopped = self._stop.wait(_LOOK)
-            if not is_stopped:
-                self._build(NEWER)
+            self._stop.wait(pause)
+            self._build_and_wait()
         except (RecollectError, OSError, ValueError, IndexError, MemoryError) as error:
             self._not_before = time.monotonic() + REST
             if not self._stop.is_set():
@@ -107,6 +121,18 @@ class Background:
         finally:
             with self._lock:
                 self._thread = None
+
+    def _build_and_wait(self) -> None:
+        """Make what is missing; as long as somebody writes much at once, only when much is."""
+        tried = -1
+        goes_on = True
+        while goes_on and not self._stop.is_set():
+            goes_on = self._writers > 0 or time.monotonic() < self._quiet_at
+            if goes_on and (self._unindexed < MOST_WAITING or self._unindexed == tried):
+                self._stop.wait(_LOOK)
+            else:
+                tried = self._unindexed
+                self._build(MOST_WAITING if goes_on else NEWER)
 
     def _build(self, least: int, *, wholly: bool = False) -> bool:
         """Whether this process could do it: another one may be at it."""

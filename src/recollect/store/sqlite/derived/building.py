@@ -25,11 +25,12 @@ from recollect.store.statements import Row
 AT_ONCE = 2_000
 """Rows that are read in one step."""
 _PART = 50_000
-_RATIO, _RATIO_OF_MANY, _MANY = 4, 1, 10_000
-"""A segment is merged with what is newer, unless it is so many times as large; less often while so many rows
-come at once: each would be merged again and again."""
-_SMALL = 4_000
-"""One that is not even so large always is."""
+_RATIO, _SMALL, _MOST = 4, 4_000, 5
+"""A segment is merged with what is newer, unless it is so many times as large; one that is not even so large
+always is, and so is the newest of more than so many."""
+_MANY, _RATIO_OF_MANY, _MOST_OF_MANY = 10_000, 1, 8
+"""While so many rows come at once, nothing is merged before there are so many segments: each row would be
+merged again and again."""
 
 Segment = TypeVar("Segment", WordSegment, VectorSegment)
 
@@ -242,12 +243,15 @@ class Building:
 def _taken(
     opened: Opened, kind: str, segments: Sequence[Segment], new: int, generation: int | None = None
 ) -> _Old[Segment]:
-    """The segments that the new rows are merged with: the newest, as long as they are not much larger."""
+    """The segments that the new rows are merged with: the newest, as long as they are not much larger, or are
+    too many."""
     listed = [each for each in opened.listed if each.kind == kind and each.generation == generation]
     first = len(listed)
+    if new >= _MANY and first < _MOST_OF_MANY:
+        return _Old(listed, [], [])
+    ratio, most = (_RATIO, _MOST) if new < _MANY else (_RATIO_OF_MANY, _MOST_OF_MANY)
     total = new
-    ratio = _RATIO if new < _MANY else _RATIO_OF_MANY
-    while first and listed[first - 1].size <= max(ratio * total, _SMALL):
+    while first and (first > most or listed[first - 1].size <= max(ratio * total, _SMALL)):
         first -= 1
         total += listed[first].size
     return _Old(listed[:first], listed[first:], list(segments[first:]))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.query import compiled
 from recollect.store.sqlite.derived import bm25, facts, kernel, spans
 from recollect.store.sqlite.derived.facts import Fact, Facts, Positions
 from recollect.store.sqlite.derived.files import Arrays
@@ -137,11 +138,7 @@ class WordSegment:
 def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray[Any]]:
     """The arrays of a segment of these memories, which may have touched some that older segments have."""
     rows = sorted(rows, key=lambda row: (row.namespace, row.number))
-    split = [row.terms.split() for row in rows]
-    lengths = np.fromiter(map(len, split), np.int64, len(split))
-    ids: defaultdict[str, int] = defaultdict(count().__next__)
-    met = np.fromiter(map(ids.__getitem__, chain.from_iterable(split)), np.int64, int(lengths.sum()))
-    encoded = [term.encode() for term in ids]
+    met, lengths, encoded = numbered([row.terms for row in rows])
     order = sorted(range(len(encoded)), key=encoded.__getitem__)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -158,6 +155,22 @@ def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray
         lengths + 1,
         touched,
     )
+
+
+def numbered(texts: list[str]) -> tuple[NDArray[Any], NDArray[Any], list[bytes]]:
+    """Every word of these texts as a number, how many each text has, and the words by number.
+
+    >>> met, lengths, words = numbered(["lost updat", "updat again"])
+    >>> met.tolist(), lengths.tolist(), words
+    ([0, 1, 1, 2], [2, 2], [b'lost', b'updat', b'again'])
+    """
+    if compiled.COMPILED:
+        met, lengths, words = compiled._text.numbered(texts, compiled._text.table(()))
+        return np.frombuffer(met, np.int32), np.frombuffer(lengths, np.int32), words
+    split = [text.split() for text in texts]
+    ids: defaultdict[str, int] = defaultdict(count().__next__)
+    numbers = list(map(ids.__getitem__, chain.from_iterable(split)))
+    return np.array(numbers, np.int32), np.array(list(map(len, split)), np.int32), [*map(str.encode, ids)]
 
 
 def _arrays(
