@@ -20,7 +20,7 @@ from recollect.embed import settings
 from recollect.frozen import dataclass, maker
 from recollect.query import calendar, terms
 from recollect.store import base
-from recollect.types import Leg
+from recollect.types import Leg, Why
 
 OURS = [
     kind
@@ -157,3 +157,33 @@ def test_every_class_has_a_slot_for_each_field_and_says_what_it_is(kind: Any) ->
     assert not hasattr(kind, "__slots__") or [*kind.__slots__] == names
     assert list(inspect.signature(kind).parameters) == names
     assert kind.__doc__ and kind.__qualname__ == kind.__name__
+
+
+WHY = Why("hybrid", "mix", Leg(1, 2.5, 0.4), None, 0.4, notes=("so",))
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        repr, hash, dataclasses.asdict, copy.copy, copy.deepcopy, lambda why: pickle.loads(pickle.dumps(why)),
+        lambda why: why == WHY, lambda why: [WHY].index(why), lambda why: dataclasses.replace(why, base=0.5),
+        lambda why: (why.base, why.keyword), lambda why: getattr(why, "nothing", None),
+    ],
+)  # fmt: skip
+def test_what_is_put_together_later_is_no_other(look: Callable[[Why], object]) -> None:
+    made: list[Why] = []
+
+    def make() -> Why:
+        made.append(WHY)
+        return WHY
+
+    later = Why.later(make)
+    assert isinstance(later, Why)
+    assert made == []
+    assert look(later) == look(WHY)
+    assert look(later) == look(WHY)
+    assert len(made) == 1
+    with pytest.raises(FrozenInstanceError):
+        later.base = 1.0  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="'Why' object has no attribute 'nothing'"):
+        later.nothing  # noqa: B018

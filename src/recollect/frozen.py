@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import KW_ONLY, MISSING, Field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -149,6 +149,34 @@ def maker(kind: Callable[Given, Made]) -> Callable[Given, Made]:
         return made  # type: ignore[no-any-return]
 
     return make
+
+
+class Later:
+    """Of such a class an object can be had before what is in it, which is put together when it is asked for.
+
+    >>> from recollect.types import Why
+    >>> Why.later(lambda: Why("hybrid", "mix", None, None, 0.5)).base
+    0.5
+    """
+
+    __slots__ = ("_awaited",)
+
+    @classmethod
+    def later(cls, make: Callable[[], Self]) -> Self:
+        """An object that is as the one will be that `make` gives when this one is first looked at."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "_awaited", make)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Of a field that nobody has filled yet."""
+        fields: tuple[str, ...] = type(self).__slots__
+        if name not in fields:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        made = self._awaited()
+        for field in fields:
+            object.__setattr__(self, field, getattr(made, field))
+        return getattr(made, name)
 
 
 def fill(made: object, **values: Any) -> None:

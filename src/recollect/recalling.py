@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from recollect import checks, weighing
@@ -21,7 +22,16 @@ from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, contenders, match_type, score
-from recollect.store.base import Candidate, Key, Loaded, NamespaceFacts, Nearness, Store, Words
+from recollect.store.base import (
+    Candidate,
+    Key,
+    Loaded,
+    NamespaceFacts,
+    Nearness,
+    Standing,
+    Store,
+    Words,
+)
 from recollect.types import (
     CONFIDENCES,
     Confidence,
@@ -43,7 +53,7 @@ LONGEST_QUESTION = 2_000
 DEPTH = 100
 """How many candidates each leg brings, at least."""
 
-_why, _leg, _made_hit = maker(Why), maker(Leg), maker(Hit)
+_made_hit = maker(Hit)
 
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
@@ -335,31 +345,35 @@ def _hit(
     question: Question,
     rules: Rules,
 ) -> Hit:
-    complete, item = loaded.complete(), found.item
+    complete = loaded.complete()
     memory = complete.memory
-    why = _why(
-        question.mode,
-        rules.fusion,
-        _leg(*item.keyword) if item.keyword else None,
-        _leg(*item.semantic) if item.semantic else None,
-        item.base,
-        item.lent,
-        (*rules.explained(item.candidate, loaded.standing), *found.multipliers),
-        rules.factor_values(item, loaded.standing),
-        tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
-        question.timeframe,
-        (*question.notes, *question.remarks),
-    )
     return _made_hit(
         memory,
         found.score,
-        match_type(item),
+        match_type(found.item),
         Highlights(memory.content, question.keywords, memory.language),
-        why,
+        Why.later(partial(_reasons, found, loaded.standing, question, rules)),
         complete.session,
         complete.successor,
         complete.related_count,
         around,
+    )
+
+
+def _reasons(found: Reread, standing: Standing, question: Question, rules: Rules) -> Why:
+    item = found.item
+    return Why(
+        mode=question.mode,
+        fusion=rules.fusion,
+        keyword=Leg(*item.keyword) if item.keyword else None,
+        semantic=Leg(*item.semantic) if item.semantic else None,
+        base=item.base,
+        lent=item.lent,
+        multipliers=(*rules.explained(item.candidate, standing), *found.multipliers),
+        factors=rules.factor_values(item, standing),
+        added=tuple(Multiplier(name, value) for name, value in item.added) if item.added else (),
+        timeframe=question.timeframe,
+        notes=(*question.notes, *question.remarks),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, field
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict, get_args
 
-from recollect.frozen import dataclass
+from recollect.frozen import Later, dataclass
 
 Sector = Literal["episodic", "semantic", "procedural", "emotional", "reflective"]
 Tier = Literal["session", "project", "global"]
@@ -309,7 +309,7 @@ class TimeUsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(Later):
     """How a score came about: base (fused legs), plus what neighbours lent, times the multipliers.
 
     The base is the sum of the legs' shares and, with `fusion="weighted"`, of what was `added`.

@@ -8,7 +8,7 @@ from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 
-from recollect.frozen import dataclass, maker
+from recollect.frozen import dataclass
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
 from recollect.store.base import Candidate, Key, Standing
 from recollect.times import micros_or_none, to_micros
@@ -19,7 +19,6 @@ RECENCY_SPAN = 0.04
 OUTSIDE_TIME = 0.6
 ANOTHER_SPEAKER = 0.5
 _EVER = -(2**63), 2**63 - 1
-_multiplier = maker(Multiplier)
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,8 @@ class Rules:
     def explained(self, candidate: Candidate, standing: Standing) -> tuple[Multiplier, ...]:
         """The same, each with a note for people."""
         return tuple(
-            [
-                _multiplier(name, value, self._note(name, candidate, standing))
-                for name, value in self.multipliers(candidate, standing)
-            ]
+            Multiplier(name, value, self._note(name, candidate, standing))
+            for name, value in self.multipliers(candidate, standing)
         )
 
     def _note(self, name: str, candidate: Candidate, standing: Standing) -> str:

@@ -132,9 +132,12 @@ def memory(row: Row) -> Memory:
 
 def strings(column: str | Sequence[str]) -> tuple[str, ...]:
     """A column of several strings; SQLite keeps them as JSON."""
-    if isinstance(column, str):
-        return tuple(json.loads(column)) if column != "[]" else ()
-    return tuple(column)
+    return _read_strings(column) if isinstance(column, str) else tuple(column)
+
+
+@lru_cache(maxsize=1_000)
+def _read_strings(column: str) -> tuple[str, ...]:
+    return tuple(json.loads(column))
 
 
 def loaded(row: Row, now: int) -> Loaded:

@@ -140,10 +140,8 @@ class _Space:
         """How near these memories (ascending) are, by their newest vector."""
         found: dict[Key, float] = {}
         for segment in self._segments:
-            scores = segment.similar(self._number, self.vector, memories)
-            found.update(
-                (key, score) for key, score in zip(memories, scores, strict=True) if score is not None
-            )
+            near = zip(memories, segment.similar(self._number, self.vector, memories), strict=True)
+            found |= {key: score for key, score in near if score is not None}
         if self._newer is not None:
             _, newer, newest = self._newer.of(np.array(memories, np.int64))
             found.update(zip(newer.tolist(), newest.tolist(), strict=True))

@@ -46,12 +46,14 @@ typedef struct {
 /* What four dimensions come to for each combination of signs, above the least; numpy's packbits begins on top. */
 static void take_four(const float *four, float step, uint8_t *table)
 {
-    for (int signs = 0; signs < 16; signs++) {
-        float sum = 0;
-        for (int at = 0; at < 4; at++)
-            if ((signs >> (3 - at) & 1) == (four[at] > 0)) sum += fabsf(four[at]);
-        table[signs] = (uint8_t)(sum / step + 0.5f);
-    }
+    float sums[16] = {0};
+    for (int at = 0, known = 1; at < 4; at++, known *= 2)
+        for (int signs = known - 1; signs >= 0; signs--) {
+            const float sum = sums[signs], size = fabsf(four[at]);
+            sums[2 * signs] = four[at] > 0 ? sum : sum + size;
+            sums[2 * signs + 1] = four[at] > 0 ? sum + size : sum;
+        }
+    for (int signs = 0; signs < 16; signs++) table[signs] = (uint8_t)(sums[signs] / step + 0.5f);
 }
 
 static void take_question(Question *question, const float *left, Py_ssize_t size)
