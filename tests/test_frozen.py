@@ -182,7 +182,7 @@ def test_what_is_put_together_later_is_no_other(look: Callable[[Why], object]) -
     assert made == []
     assert look(later) == look(WHY)
     assert look(later) == look(WHY)
-    assert len(made) == 1
+    assert len(made) <= 1
     with pytest.raises(FrozenInstanceError):
         later.base = 1.0  # type: ignore[misc]
     with pytest.raises(AttributeError, match="'Why' object has no attribute 'nothing'"):
