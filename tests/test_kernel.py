@@ -244,25 +244,46 @@ def places_in(found: kernel.Nearest) -> Any:
     return np.array(numbers, np.intp) - 1_000
 
 
-@given(SEEDS, st.sampled_from([1, 7, 16, 17, 384]), st.booleans())
-def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int, exact: bool) -> None:
+@given(SEEDS, st.sampled_from([1, 7, 16, 17, 384]))
+def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int) -> None:
     chance = np.random.default_rng(seed)
     matrix = chance.standard_normal((60, dimensions)).astype(np.float32)
     segment = vectors_of(matrix)
     segment.coded.scale[::7] = 0  # struck out
     vector = chance.standard_normal(dimensions).astype(np.float32)
     wanted = np.flatnonzero(chance.random(200) < 0.3).tolist()
-    ask = partial(kernel.similar, segment, vector, wanted, (5, 60), exact=exact)
-    found, expected = both(ask)
+    found, expected = both(partial(kernel.similar, segment, vector, wanted, (5, 60)))
     assert [each is None for each in found] == [each is None for each in expected]
+    size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
     for memory, near, also in zip(wanted, found, expected, strict=True):
         at = memory - 100
         if not 5 <= at < 60 or at % 7 == 0:
             assert near is None
             continue
-        size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
         assert near == pytest.approx(also, abs=1e-5 * size)
-        assert near == pytest.approx(float(matrix[at] @ vector), abs=(2e-5 if exact else 1e-2) * size)
+        assert near == pytest.approx(float(matrix[at] @ vector), abs=1e-2 * size)
+
+
+@given(SEEDS, st.sampled_from([1, 7, 384]), st.integers(1, 70), st.integers(0, 70))
+def test_the_nearest_of_some_places_are_the_same_and_right(
+    seed: int, dimensions: int, most: int, exact: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    matrix = chance.standard_normal((60, dimensions)).astype(np.float32)
+    segment = vectors_of(matrix)
+    segment.coded.scale[::7] = 0  # struck out
+    vector = chance.standard_normal(dimensions).astype(np.float32)
+    places = np.flatnonzero(chance.random(60) < 0.6)
+    found, expected = both(partial(kernel.nearest_at, segment, vector, places, Looked(0, most, exact)))
+    assert found[:2] == expected[:2]
+    alive = places[places % 7 > 0]
+    assert len(found[0]) == min(most, len(alive))
+    assert set(places_in(found).tolist()) <= set(alive.tolist())
+    size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
+    assert found[2] == pytest.approx(expected[2], abs=1e-5 * size)
+    if exact >= most >= len(alive):
+        exactly = sorted((float(matrix[at] @ vector) for at in alive), reverse=True)
+        assert found[2] == pytest.approx(exactly, abs=2e-5 * size)
 
 
 @settings(max_examples=25)
@@ -279,12 +300,14 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     start = int(chance.integers(0, count))
     end = int(chance.integers(start, count)) + 1
     most = int(chance.integers(1, 1200))
-    found = kernel.nearest(segment, vector, (start, end), Looked(most, most, 8))()
+    found = kernel.nearest(segment, vector, (start, end), Looked(most, most, 0))()
     places = places_in(found)
     assert len(set(places.tolist())) == len(places) == min(most, end - start)
     assert found[2] == sorted(found[2], reverse=True)
-    near = kernel.similar(segment, vector, sorted(found[1]), (start, end), exact=False)
-    assert found[2] == pytest.approx(sorted(filter(None, near), reverse=True), rel=1e-2, abs=0.2)
+    near = [
+        each for each in kernel.similar(segment, vector, sorted(found[1]), (start, end)) if each is not None
+    ]
+    assert found[2] == pytest.approx(sorted(near, reverse=True), rel=1e-4, abs=1e-3)
     estimates = Asked(vector - segment.centre).estimates(segment.coded, np.arange(count))
     best = np.sort(estimates[start:end])[-len(places) :]
     assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
@@ -420,7 +443,13 @@ class TestAFileThatLies:
             with pytest.raises(IndexError):
                 kernel.nearest(vectors_of(matrix), matrix[0], span, Looked(2, 2, 2))
             with pytest.raises(IndexError):
-                kernel.similar(vectors_of(matrix), matrix[0], [101], span, exact=True)
+                kernel.similar(vectors_of(matrix), matrix[0], [101], span)
+
+    def test_a_vector_that_is_not_there(self) -> None:
+        matrix = np.eye(8, dtype=np.float32)
+        for place in (-1, 8, 2**40):
+            with pytest.raises(IndexError):
+                kernel.nearest_at(vectors_of(matrix), matrix[0], np.array([1, place]), Looked(2, 2, 2))
 
     def test_numbers_that_are_none(self) -> None:
         matrix = np.eye(8, dtype=np.float32)

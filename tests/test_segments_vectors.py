@@ -102,7 +102,10 @@ def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
     matrix = random_directions(700, 259)
     segment = made(tmp_path / "vectors.segment", matrix, spaces=7)
     for space in range(7):
-        assert len(segment.near(space, matrix[0], 10)()[0]) == 100
+        numbers, _, scores = segment.near(space, matrix[0], 200)()
+        assert len(numbers) == 100
+        assert scores == sorted(scores, reverse=True)
+        assert len(segment.near(space, matrix[0], 10)()[0]) == 10
     assert segment.near(8, matrix[0], 10)() == ([], [], [])
 
 

@@ -331,6 +331,13 @@ static float near_by_bytes(const Segment *segment, int64_t place, const float *v
     return segment->scale[place] * product(segment->bytes + place * segment->size, vector, segment->size);
 }
 
+static float product_with_centre(const Segment *segment, const float *vector)
+{
+    float sum = 0;
+    for (Py_ssize_t at = 0; at < segment->size; at++) sum += vector[at] * segment->centre[at];
+    return sum;
+}
+
 static float finer(const Segment *segment, int64_t place, const float *vector)
 {
     return segment->scale[place] * product(segment->fine + place * segment->size, vector, segment->size) / FINER;
@@ -405,7 +412,6 @@ typedef struct Asked {
     uint8_t *tables, *allowed;
     Question question;
     Py_ssize_t start, end, next, most, exact;
-    float base;
     Best best[2];
     int is_shared, is_helped, is_looked;
 } Asked;
@@ -546,16 +552,13 @@ static float sampled(const Asked *asked, Best *best)
     return least;
 }
 
-/* What is left of the vector beyond the centre, in tables; and the product with the centre. */
+/* What is left of the vector beyond the centre, in tables. */
 static int take_vector(Asked *asked, const float *vector)
 {
     const Segment *segment = asked->segment;
     float *left = malloc((segment->size + 1) * sizeof(float));
     if (!left) return 0;
-    for (Py_ssize_t at = 0; at < segment->size; at++) {
-        left[at] = vector[at] - segment->centre[at];
-        asked->base += vector[at] * segment->centre[at];
-    }
+    for (Py_ssize_t at = 0; at < segment->size; at++) left[at] = vector[at] - segment->centre[at];
     memcpy(asked->vector, vector, segment->size * sizeof(float));
     take_question(&asked->question, left, segment->size);
     free(left);
@@ -643,16 +646,18 @@ static int by_nearness(const void *one, const void *other)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* The nearest, nearest first: the first few to four digits more. */
-static void put_in_order(const Asked *asked, Best *best, Near *nearest)
+/* The `most` nearest, nearest first: the first few to four digits more. */
+static void put_in_order(const Segment *segment, const float *vector, Best *best, Py_ssize_t most, Py_ssize_t exact,
+                         Near *nearest)
 {
-    best->wanted = asked->most;
+    const float base = product_with_centre(segment, vector);
+    best->wanted = most;
     if (best->held > best->wanted) keep_best(best);
     for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
-        if (at < asked->exact) nearest[at].score += finer(asked->segment, nearest[at].place, asked->vector);
-        nearest[at].score += asked->base;
+        if (at < exact) nearest[at].score += finer(segment, nearest[at].place, vector);
+        nearest[at].score += base;
     }
     qsort(nearest, best->held, sizeof(Near), by_nearness);
 }
@@ -681,11 +686,48 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
     Best *best;
     Py_BEGIN_ALLOW_THREADS
     best = chosen(asked);
-    put_in_order(asked, best, nearest);
+    put_in_order(asked->segment, asked->vector, best, asked->most, asked->exact, nearest);
     Py_END_ALLOW_THREADS
     PyObject *result = listed(asked->segment, nearest, best->held);
     best->held = 0;
     free(nearest);
+    return result;
+}
+
+/* The nearest of those at some places, each of which is looked at closely. */
+static PyObject *nearest_at(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *result = NULL;
+    Py_buffer vector, places;
+    Py_ssize_t most, exact;
+    Near *nearest = NULL;
+    Best best = {0};
+    if (!PyArg_ParseTuple(given, "Oy*y*nn", &capsule, &vector, &places, &most, &exact)) return NULL;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    const Py_ssize_t count = places.len / (Py_ssize_t)sizeof(int64_t);
+    int is_right = segment && most > 0 && vector.len == segment->held[CENTRE].len;
+    for (Py_ssize_t at = 0; is_right && at < count; at++)
+        is_right = ((int64_t *)places.buf)[at] >= 0 && ((int64_t *)places.buf)[at] < segment->count;
+    if (!is_right) {
+        if (segment) lying();
+        goto ended;
+    }
+    nearest = malloc((count + 1) * sizeof(Near));
+    if (!make_room(&best, count + 1) || !nearest) {
+        PyErr_NoMemory();
+        goto ended;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    memcpy(best.places, places.buf, places.len);
+    best.held = look_at_some(segment, vector.buf, &best, 0, count, 0);
+    put_in_order(segment, vector.buf, &best, most, exact, nearest);
+    Py_END_ALLOW_THREADS
+    result = listed(segment, nearest, best.held);
+ended:
+    free_room(&best);
+    free(nearest);
+    PyBuffer_Release(&vector);
+    PyBuffer_Release(&places);
     return result;
 }
 
@@ -708,17 +750,14 @@ static PyObject *similar(PyObject *self, PyObject *given)
     PyObject *capsule, *wanted, *result = NULL;
     Py_buffer vector;
     Py_ssize_t start, end, *places = NULL;
-    int is_exact;
-    if (!PyArg_ParseTuple(given, "Oy*O!nnp", &capsule, &vector, &PyList_Type, &wanted, &start, &end, &is_exact))
-        return NULL;
+    if (!PyArg_ParseTuple(given, "Oy*O!nn", &capsule, &vector, &PyList_Type, &wanted, &start, &end)) return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     if (!segment) goto ended;
     if (start < 0 || end < start || end > segment->count || vector.len != segment->held[CENTRE].len) {
         lying();
         goto ended;
     }
-    float base = 0;
-    for (Py_ssize_t at = 0; at < segment->size; at++) base += ((float *)vector.buf)[at] * segment->centre[at];
+    const float base = product_with_centre(segment, vector.buf);
     const Py_ssize_t count = PyList_Size(wanted);
     places = stand(segment, wanted, start, end);
     if (places && !PyErr_Occurred()) result = PyList_New(count);
@@ -727,8 +766,7 @@ static PyObject *similar(PyObject *self, PyObject *given)
         if (at + AHEAD < count && places[at + AHEAD] >= 0)
             FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
         PyObject *found = place < 0 ? Py_NewRef(Py_None)
-                                    : PyFloat_FromDouble(base + near_by_bytes(segment, place, vector.buf)
-                                                         + (is_exact ? finer(segment, place, vector.buf) : 0));
+                                    : PyFloat_FromDouble(base + near_by_bytes(segment, place, vector.buf));
         if (found) PyList_SetItem(result, at, found);
         else Py_CLEAR(result);
     }
@@ -742,6 +780,7 @@ static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, NULL},
     {"begin", begin, METH_VARARGS, NULL},
     {"finish", finish, METH_O, NULL},
+    {"nearest_at", nearest_at, METH_VARARGS, NULL},
     {"similar", similar, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -85,34 +85,37 @@ def _nearest_by_numpy(
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
     among = among[_better(asked.estimates(coded, among), looked.closely)]
-    among = among[coded.scale[among] > 0]
+    return nearest_at(segment, vector, among, looked)
+
+
+def nearest_at(segment: VectorSegment, vector: Floats, places: NDArray[np.intp], looked: Looked) -> Nearest:
+    """The nearest of those at some places, each of which is looked at closely."""
+    _, most, exact = looked
+    if COMPILED:
+        return _nearest.nearest_at(segment.handle, vector, places, most, exact)
+    coded = segment.coded
+    among = places[coded.scale[places] > 0]
     found = products(coded.bytes[among].astype(np.float32), vector) * coded.scale[among]
-    order = np.lexsort((among, -found))[: looked.most]
-    places, scores = among[order], found[order]
-    first = places[: looked.exact]
-    scores[: looked.exact] = products(decoded(coded, first), vector)
+    order = np.lexsort((among, -found))[:most]
+    chosen, scores = among[order], found[order]
+    scores[:exact] = products(decoded(coded, chosen[:exact]), vector)
     scores += segment.centre @ vector
-    order = np.lexsort((places, -scores))
-    places = places[order]
-    return segment.numbers[places].tolist(), segment.memories[places].tolist(), scores[order].tolist()
+    order = np.lexsort((chosen, -scores))
+    chosen = chosen[order]
+    return segment.numbers[chosen].tolist(), segment.memories[chosen].tolist(), scores[order].tolist()
 
 
 def similar(
-    segment: VectorSegment, vector: Floats, memories: list[int], span: tuple[int, int], *, exact: bool
+    segment: VectorSegment, vector: Floats, memories: list[int], span: tuple[int, int]
 ) -> list[float | None]:
-    """How near the vectors of these memories (ascending) are that stand in a span; None where none does.
-
-    To three digits, or all that are known.
-    """
+    """How near the vectors of these memories (ascending) are that stand in a span, to three digits; None
+    where none does."""
     if COMPILED:
-        return _nearest.similar(segment.handle, vector, memories, *span, exact)
+        return _nearest.similar(segment.handle, vector, memories, *span)
     coded = segment.coded
     places = spans.positions(segment.memories, span, np.array(memories, np.int64))
     places = places[coded.scale[places] > 0]
-    if exact:
-        scores = products(decoded(coded, places), vector)
-    else:
-        scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
+    scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
     scores += segment.centre @ vector
     known: dict[int, float] = dict(zip(segment.memories[places].tolist(), scores.tolist(), strict=True))
     return [known.get(memory) for memory in memories]

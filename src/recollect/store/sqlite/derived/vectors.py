@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,31 +73,22 @@ class VectorSegment:
         if memories is None:
             if end - start > looked.closely:
                 return kernel.nearest(self, vector, span, looked)
-            return lambda: self._looked_at(self.memories[start:end], vector, span)
+            return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
         among = spans.positions(self.memories, span, memories)
         if len(among) <= max(looked.closely, (end - start) // _FEW):
-            return lambda: self._looked_at(self.memories[among], vector, span)
+            return partial(kernel.nearest_at, self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
         return kernel.nearest(self, vector, span, looked, permitted)
 
     def similar(self, namespace: int, vector: Floats, memories: list[int]) -> list[float | None]:
         """How near these memories (ascending) are; None for one that has no vector here."""
-        return kernel.similar(self, vector, memories, self.span(namespace), exact=False)
+        return kernel.similar(self, vector, memories, self.span(namespace))
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""
         found: Numbers = self.numbers[self.coded.scale == 0]
         return found
-
-    def _looked_at(self, memories: Numbers, vector: Floats, span: tuple[int, int]) -> Nearest:
-        """All of these memories (ascending), nearest first."""
-        asked = memories.tolist()
-        scores = kernel.similar(self, vector, asked, span, exact=True)
-        numbers = self.numbers[spans.positions(self.memories, span, memories)].tolist()
-        every = zip(scores, numbers, asked, strict=True)
-        found = sorted([(-score, *known) for score, *known in every if score is not None])
-        return [each[1] for each in found], [each[2] for each in found], [-each[0] for each in found]
 
 
 class Read(NamedTuple):
