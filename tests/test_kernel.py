@@ -379,14 +379,16 @@ def test_of_those_that_are_looked_at_closely_the_best_are_given(seed: int, most:
     assert found[2] == pytest.approx(exact.tolist(), abs=1e-3)
 
 
-def test_who_was_struck_out_is_not_among_the_nearest() -> None:
+def test_who_was_struck_out_takes_nobodys_place() -> None:
     matrix = directions(3_000)
     segment = vectors_of(matrix)
-    for found in both(lambda: kernel.nearest(segment, matrix[7], (0, 3_000), Looked(1_000, 10, 8))()):
+    ask = partial(kernel.nearest, segment, matrix[7], (0, 3_000), Looked(1_000, 500, 8))
+    for found in both(lambda: ask()()):
         assert found[1][0] == 107
-    codes.clear(segment.coded._asdict(), np.array([7]))
-    for found in both(lambda: kernel.nearest(segment, matrix[7], (0, 3_000), Looked(1_000, 1_000, 8))()):
-        assert 107 not in found[1]
+    codes.clear(segment.coded._asdict(), np.flatnonzero(np.arange(3_000) % 4 > 0))
+    for found in both(lambda: ask()()):
+        assert len(found[1]) == 500
+        assert not [memory for memory in found[1] if memory % 4]
 
 
 class TestAFileThatLies:

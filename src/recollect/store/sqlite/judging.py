@@ -19,7 +19,7 @@ from recollect.store.sqlite.derived.kernel import Known, Nearest, Within
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
-from recollect.times import micros_or_none
+from recollect.times import to_micros
 from recollect.types import KINDS, Scope
 
 Numbers = NDArray[np.int64]
@@ -109,14 +109,9 @@ class Jury:
 
     @cached_property
     def _within(self) -> Within:
-        scope = self._scope
-        since, until = micros_or_none(scope.since), micros_or_none(scope.until)
-        kinds = sum(1 << KINDS.index(kind) for kind in set(scope.kinds))
-        return Within(
-            kinds,
-            Within._field_defaults["since"] if since is None else since,
-            Within._field_defaults["until"] if until is None else until,
-        )
+        kinds = sum(1 << KINDS.index(kind) for kind in set(self._scope.kinds))
+        ends = {"since": self._scope.since, "until": self._scope.until}
+        return Within(kinds, **{name: to_micros(end) for name, end in ends.items() if end is not None})
 
     def _aside(self, wanted: list[int]) -> set[int]:
         """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""

@@ -37,7 +37,7 @@
 typedef struct {
     const uint8_t *signs;
     uint8_t *tables;
-    const float *trust, *offset;
+    const float *trust, *offset, *scale;
     const uint8_t *allowed; /* from `start` on; NULL if all are */
     Py_ssize_t start, bytes;
     float step, least;
@@ -201,6 +201,7 @@ static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t
     for (int at = 0; at < size; at++) {
         if (!(found[at] > best->least)) continue;
         if (question->allowed && !question->allowed[start + at - question->start]) continue;
+        if (!(question->scale[start + at] > 0)) continue; /* it was struck out */
         best->scores[best->held] = found[at];
         best->places[best->held++] = start + at;
         if (best->held == best->room) keep_best(best);
@@ -573,8 +574,8 @@ static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *pe
     asked->allowed = permitted->len ? malloc(permitted->len) : NULL;
     if (!asked->vector || !asked->tables || (permitted->len && !asked->allowed)) return 0;
     if (permitted->len) memcpy(asked->allowed, permitted->buf, permitted->len);
-    asked->question = (Question){segment->signs, asked->tables, segment->trust, segment->offset, asked->allowed,
-                                 asked->start, eights(segment), 0, 0};
+    asked->question = (Question){segment->signs, asked->tables, segment->trust, segment->offset, segment->scale,
+                                 asked->allowed, asked->start, eights(segment), 0, 0};
     return make_room(asked->best, closely) && make_room(asked->best + 1, closely) && take_vector(asked, vector->buf);
 }
 

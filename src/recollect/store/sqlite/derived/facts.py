@@ -66,18 +66,6 @@ class Facts:
             strict=True,
         )
 
-    def created(self, positions: Positions) -> NDArray[np.int64]:
-        """When each was made, in microseconds."""
-        found: NDArray[np.int64] = self.columns["created"][positions]
-        return found
-
-    def are_of(self, positions: Positions, kinds: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of them are of one of these kinds."""
-        wanted = np.zeros(len(KINDS), np.bool_)
-        wanted[[_KINDS[kind] for kind in kinds]] = True
-        found: NDArray[np.bool_] = wanted[self.columns["kinds"][positions]]
-        return found
-
 
 def build(facts: Sequence[Fact]) -> dict[str, NDArray[Any]]:
     """The columns of these memories."""

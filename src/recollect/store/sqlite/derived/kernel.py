@@ -79,8 +79,9 @@ def _nearest_by_numpy(
 ) -> Nearest:
     coded, (start, end) = segment.coded, span
     asked = Asked(np.asarray(vector - segment.centre, np.float32))
-    if permitted is not None:
-        among = np.flatnonzero(permitted) + start
+    are_alive = coded.scale[start:end] > 0
+    if permitted is not None or not are_alive.all():
+        among = np.flatnonzero(are_alive if permitted is None else are_alive & permitted) + start
     else:
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
