@@ -10,13 +10,14 @@ from recollect.store.sqlite.judging import Jury
 from recollect.store.sqlite.narrowing import narrowed
 from recollect.store.sqlite.near import Near
 from recollect.store.sqlite.search import Namespaces
+from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.sqlite.vectors import Arenas
-from recollect.store.statements import Row, Statements
+from recollect.store.statements import Row
 from recollect.types import Scope
 
 
 def ask(
-    statements: Statements,
+    statements: SqliteStatements,
     arenas: Arenas,
     opened: Opened | None,
     namespaces: Namespaces,
@@ -44,7 +45,7 @@ def ask(
     return Found(found, near.found(jury), near.similarities([each.key for each in found]))
 
 
-def changes(statements: Statements, namespaces: Namespaces, opened: Opened) -> list[Row]:
+def changes(statements: SqliteStatements, namespaces: Namespaces, opened: Opened) -> list[Row]:
     """Memories that segments have otherwise than they are: number, namespace and terms now, if any."""
     if not namespaces.state.change or not opened.words:
         return []

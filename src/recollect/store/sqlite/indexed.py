@@ -18,7 +18,8 @@ from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
-from recollect.store.statements import Row, Statements
+from recollect.store.sqlite.statements import SqliteStatements
+from recollect.store.statements import Row
 
 MOST_PHRASED = 2_000
 """So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
@@ -31,7 +32,7 @@ class ByWords:
 
     def __init__(
         self,
-        statements: Statements,
+        statements: SqliteStatements,
         namespaces: Namespaces,
         words: Words,
         opened: Opened,
@@ -76,7 +77,7 @@ class ByWords:
 
 
 def by_words(
-    statements: Statements,
+    statements: SqliteStatements,
     namespaces: Namespaces,
     words: Words,
     opened: Opened,
@@ -101,7 +102,7 @@ def _needs_order(query: KeywordQuery) -> bool:
 
 
 def _searched(
-    statements: Statements,
+    statements: SqliteStatements,
     namespaces: Namespaces,
     query: KeywordQuery,
     opened: Opened,
@@ -110,7 +111,7 @@ def _searched(
     upto = opened.words_upto
     newer: list[Row] = []
     if 0 < namespaces.state.memory - upto <= FEW_NEWER:
-        newer = statements.rows("newer_terms", upto=upto)
+        newer = statements.unchanged(("newer", upto), lambda: statements.rows("newer_terms", upto=upto))
     elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
         newer = statements.rows("newer_words", match=expression, upto=upto)

@@ -227,7 +227,7 @@ class SqliteStore(SqlStore):
 
     def _found(
         self,
-        statements: Statements,
+        statements: SqliteStatements,
         namespaces: Namespaces,
         scope: Scope,
         words: Words | None,
