@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -135,6 +136,14 @@ def test_of_many_that_are_equally_good_the_first_are_taken() -> None:
         for numbers, scores in both(partial(kernel.best, segment, [(0, 1)], scored([term], 10), span, None)):
             assert numbers == [100 + span[0] + at for at in range(10)]
             assert len(set(scores)) == 1
+
+
+def test_many_who_were_struck_out_have_many_terms_that_begin_alike() -> None:
+    size = 5_000
+    terms = [Term(range(size), [0] * (size - 1) + [(1 << 8) | 12], 2.0) for _ in range(8)]
+    segment = segment_of(terms, [12] * size)
+    for numbers, _ in both(partial(kernel.best, segment, [(0, 8)], scored(terms[:1], 10), (0, size), None)):
+        assert numbers == [100 + size - 1]
 
 
 @given(SEEDS)
@@ -354,10 +363,13 @@ def test_a_forked_child_has_no_helper_and_finds_the_same() -> None:
     segment = vectors_of(matrix)
     ask = partial(kernel.nearest, segment, matrix[7], (0, len(matrix)), Looked(500, 10, 8))
     expected = ask()()
+    begun = ask()
     child = os.fork()
     if not child:  # whatever happens here must not reach pytest
-        os._exit(0 if all(ask()() == expected for _ in range(5)) else 1)
+        signal.alarm(60)
+        os._exit(0 if begun() == expected and all(ask()() == expected for _ in range(5)) else 1)
     assert os.waitpid(child, 0)[1] == 0
+    assert begun() == expected
     assert ask()() == expected
 
 

@@ -329,7 +329,8 @@ static PyObject *may_win(Mixed *mixed, const Rules *rules)
     free(order);
     free(values);
     free(heap);
-    return result && !PyErr_Occurred() ? Py_BuildValue("nN", left, result) : NULL;
+    if (PyErr_Occurred()) Py_CLEAR(result);
+    return result ? Py_BuildValue("nN", left, result) : NULL;
 }
 
 static PyObject *mixed_and_lent(Mixed *mixed, const Rules *rules, PyObject *keyword, PyObject *semantic, PyObject *extra)
@@ -356,6 +357,7 @@ static PyObject *contenders(PyObject *self, PyObject *given)
         return NULL;
     Mixed mixed = {.words = PyList_Size(keyword), .near = PyList_Size(semantic), .scale = 1};
     const Py_ssize_t most = mixed.words + mixed.near;
+    if (rules.limit > most + 1) rules.limit = most + 1;
     mixed.items = calloc(most + 1, sizeof(Item));
     mixed.shares = malloc((most + PyDict_Size(extra) + 1) * sizeof(double));
     mixed.index = PyDict_New();

@@ -138,6 +138,13 @@ class Connections:
                 finally:
                     self._writer.set_busy_handler(_Waiting(self._ending))
 
+    def forget(self) -> None:
+        """Let readers that nobody uses forget what they have read."""
+        with self._pool:
+            for connection in self._idle:
+                if isinstance(connection, Reader):
+                    connection.known, connection.version = {}, None
+
     def close(self) -> None:
         """Close every connection; closing twice is fine. Who still waits for another process gives up."""
         self._ending.set()
@@ -360,9 +367,11 @@ class _Reading(AbstractContextManager[apsw.Connection]):
             self._connection = connection = connections._take()
             if not self._once:
                 connection.execute("BEGIN")
-        except (apsw.Error, OSError) as error:
+        except BaseException as error:  # an interrupt, too, gives it back
             self._give_back()
-            raise connections._in_our_words(error) from error
+            if isinstance(error, (apsw.Error, OSError)):
+                raise connections._in_our_words(error) from error
+            raise
         return connection
 
     def __exit__(

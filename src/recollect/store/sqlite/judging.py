@@ -135,13 +135,12 @@ class Jury:
         """The first of these whose memories are in scope and, where that is in doubt, have that vector."""
         vectors, memories, scores = nearest
         self.hear(memories, doubtful)
-        if self._vectors:
-            held = [
-                (memory, score)
-                for vector, memory, score in zip(vectors, memories, scores, strict=True)
-                if self._vectors.get(memory, vector) == vector
-            ]
-            memories, scores = [memory for memory, _ in held], [score for _, score in held]
+        if self._vectors or len(set(memories)) < len(memories):  # some have a vector that was replaced
+            held: dict[int, float] = {}
+            for vector, memory, score in zip(vectors, memories, scores, strict=True):
+                if self._vectors.get(memory, vector) == vector:
+                    held.setdefault(memory, score)
+            memories, scores = list(held), list(held.values())
         return self._candidates(memories, scores)[:limit]
 
     def _candidates(self, numbers: Sequence[int], scores: Sequence[float]) -> list[Candidate]:

@@ -299,6 +299,7 @@ class SqliteStore(SqlStore):
     def _leave_no_trace(self, namespace: str) -> None:
         if "_arenas" in self.__dict__:
             self._forget_vectors(namespace)
+        self._connections.forget()
         self._connections.checkpoint()
 
     def _forget_vectors(self, namespace: str) -> None:

@@ -187,11 +187,13 @@ static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_
         List *list = term->lists + number;
         Py_ssize_t at = list->next;
         for (; at < list->last && docs[at] < last; at++) {
+            const uint16_t code = codes[at];
             if (docs[at] < first) return 0;
+            if (!code) continue; /* it was struck out */
             uint16_t *together = finding->together + (docs[at] - first);
             if (!*together) finding->met[met++] = (int16_t)(docs[at] - first);
-            const int times = (*together >> 8) + (codes[at] >> 8);
-            *together = (uint16_t)((times < MOST_TIMES ? times : MOST_TIMES) << 8 | (codes[at] & 255));
+            const int times = (*together >> 8) + (code >> 8);
+            *together = (uint16_t)((times < MOST_TIMES ? times : MOST_TIMES) << 8 | (code & 255));
         }
         list->next = at;
     }
@@ -572,6 +574,7 @@ static PyObject *fact_of(const Segment *segment, Py_ssize_t at, PyObject *names)
     PyTuple_SetItem(fact, 2, Py_NewRef(speaker));
     PyTuple_SetItem(fact, 3, PyLong_FromLong(segment->tokens[at]));
     PyTuple_SetItem(fact, 4, PyLong_FromLongLong(segment->created[at]));
+    if (PyErr_Occurred()) Py_CLEAR(fact);
     return fact;
 }
 

@@ -414,7 +414,7 @@ typedef struct Asked {
     Question question;
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
-    int is_shared, is_helped, is_looked;
+    int is_shared, is_helped, is_looked, era;
 } Asked;
 
 /* The best of the next part, and so on until there is none. */
@@ -435,7 +435,7 @@ static void finish_choice(Asked *asked, Best *best)
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t news = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static Asked *waiting = NULL;
-static int is_there = 0;
+static int is_there = 0, era = 0; /* a forked child begins another era */
 #define LOCK pthread_mutex_lock(&turn);
 #define UNLOCK pthread_mutex_unlock(&turn);
 
@@ -475,6 +475,7 @@ static void forget_helper(void)
     pthread_cond_init(&done, NULL);
     waiting = NULL;
     is_there = 0;
+    era++;
 }
 
 static int has_helper(void)
@@ -497,17 +498,25 @@ static int has_helper(void)
 static void ask_helper(Asked *asked)
 {
     LOCK
-    if (!waiting && has_helper()) {
+    asked->era = era;
+    if (asked->end - asked->start >= 2 * PART && !waiting && has_helper()) {
         waiting = asked;
         pthread_cond_signal(&news);
     }
     UNLOCK
 }
 
-/* Nobody else looks at it any more. */
+/* Nobody else looks at it any more. What was begun before a fork is begun anew: its helper is not here. */
 static void part_from_helper(Asked *asked)
 {
     LOCK
+    if (asked->era != era) {
+        asked->era = era;
+        asked->is_helped = asked->is_looked = 0;
+        asked->best[0].held = asked->best[1].held = 0;
+        asked->best[0].least = asked->best[1].least = -INFINITY;
+        if (asked->next > asked->start) look_through(&asked->question, asked->start, asked->end, BLOCK, asked->best);
+    }
     if (waiting == asked) waiting = NULL;
     while (asked->is_helped) pthread_cond_wait(&done, &turn);
     UNLOCK
@@ -600,7 +609,7 @@ static PyObject *begin(PyObject *self, PyObject *given)
         else result = PyCapsule_New(asked, ASKED, drop_asked);
         if (result && !permitted.len)
             asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
-        if (result && end - start >= 2 * PART) ask_helper(asked);
+        if (result) ask_helper(asked);
     }
     if (asked && !result) free_asked(asked);
     PyBuffer_Release(&vector);
@@ -657,8 +666,9 @@ static void put_in_order(const Segment *segment, const float *vector, Best *best
     for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
-        if (at < exact) nearest[at].score += finer(segment, nearest[at].place, vector);
-        nearest[at].score += base;
+        const float more = at < exact ? finer(segment, nearest[at].place, vector) : 0;
+        if (isfinite(more)) nearest[at].score += more;
+        if (isfinite(base)) nearest[at].score += base;
     }
     qsort(nearest, best->held, sizeof(Near), by_nearness);
 }

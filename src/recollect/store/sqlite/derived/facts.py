@@ -112,11 +112,11 @@ def _named(names: Iterable[str]) -> dict[str, NDArray[Any]]:
 
 
 def strike_out(arrays: Arrays, positions: Positions) -> None:
-    """Leave nothing of the memories at these positions, nor the names of who said nothing else."""
-    had = np.unique(arrays["speakers"][positions])
+    """Leave nothing of the memories at these positions, nor the names of who says nothing else."""
     for name in COLUMNS:
         arrays[name][positions] = 0
     cuts = arrays["name_cuts"]
-    for number in had[had > 0].tolist():
-        if not (arrays["speakers"] == number).any():
-            arrays["names"][cuts[number - 1] : cuts[number]] = 0
+    living = np.zeros(len(cuts), np.bool_)
+    living[arrays["speakers"]] = True
+    for number in np.flatnonzero(~living[1:]).tolist():
+        arrays["names"][cuts[number] : cuts[number + 1]] = 0

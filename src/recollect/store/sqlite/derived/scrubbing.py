@@ -74,16 +74,16 @@ def clear_away(shelf: Shelf, listed: Callable[[], Sequence[Listed]]) -> None:
 def _strike_words(path: Path, segment: WordSegment, outdated: Outdated) -> None:
     """They are marked, their occurrences count for nothing, terms that nobody else had are blotted out."""
     docs = segment.everywhere(outdated.memories)
-    where = np.flatnonzero(_any_of(segment.docs, docs, len(segment)) & (segment.codes > 0))
-    if not len(where) and not segment.lengths[docs].any():
+    if not segment.lengths[docs].any() and not segment.facts.columns["created"][docs].any():
         return
+    where = np.flatnonzero(_any_of(segment.docs, docs, len(segment)))
     with files.changing(path) as arrays:
-        arrays["lengths"][docs] = 0
         arrays["codes"][where] = 0
-        facts.strike_out(arrays, docs)
         for term in np.unique(np.searchsorted(segment.offsets, where, side="right") - 1):
             if not segment.codes[segment.offsets[term] : segment.offsets[term + 1]].any():
                 arrays["letters"][segment.cuts[term] : segment.cuts[term + 1]] = 0
+        facts.strike_out(arrays, docs)
+        arrays["lengths"][docs] = 0  # last: who is killed before leaves it to the next
 
 
 def _any_of(values: NDArray[np.int32], few: NDArray[np.int32], size: int) -> NDArray[np.bool_]:
