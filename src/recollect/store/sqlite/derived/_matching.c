@@ -170,6 +170,7 @@ static int add_list(const Matching *matching, List *list, float rarity, Py_ssize
     for (; at < list->last && docs[at] < last; at++) {
         const Py_ssize_t doc = docs[at];
         if (doc < first || codes[at] >= matching->known) return 0;
+        if (matching->allowed && !matching->allowed[doc - matching->start]) continue;
         scores[doc - first] += matching->weights[codes[at]] * rarity;
     }
     list->next = at;
@@ -189,7 +190,7 @@ static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_
         for (; at < list->last && docs[at] < last; at++) {
             const uint16_t code = codes[at];
             if (docs[at] < first) return 0;
-            if (!code) continue; /* it was struck out */
+            if (!code || (matching->allowed && !matching->allowed[docs[at] - matching->start])) continue;
             uint16_t *together = finding->together + (docs[at] - first);
             if (!*together) finding->met[met++] = (int16_t)(docs[at] - first);
             const int times = (*together >> 8) + (code >> 8);
@@ -239,7 +240,6 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
         for (Py_ssize_t at = some; at < end; at++) {
             const float score = finding->scores[at];
             if (score < finding->floor) continue;
-            if (matching->allowed && !matching->allowed[first + at - matching->start]) continue;
             finding->places[finding->held] = (int32_t)(first + at);
             finding->values[finding->held++] = score;
             if (score <= finding->heap[0]) continue;

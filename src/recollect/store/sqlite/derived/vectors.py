@@ -19,8 +19,8 @@ _AT_ONCE = 8_192
 _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
-EXACT = 32
-"""So many of the nearest are compared to all digits."""
+EXACT = 16
+"""So many of the nearest are compared to all digits: of more, the system would map most of a large file."""
 _FEW = 32
 """Where one of so many may answer, looking at each of them closely is quicker than estimating all."""
 
