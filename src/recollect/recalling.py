@@ -303,8 +303,7 @@ def fused(
     """Several lists into one, as asked: how many are in it, and those who may be among the best `limit`."""
     if options.fusion == "mix":
         weights = checks.weights(options.weights, question.weights)
-        is_deep = len(legs.semantic) >= DEPTH  # where there are fewer, a scope returns all that it has
-        return mixing.mixed(legs, weights, rules, limit, drop_nothing=is_deep)
+        return mixing.mixed(legs, weights, rules, limit, drop_nothing=_is_deep(legs))
     everyone = _named_fusion(legs, options)
     return len(everyone), contenders(everyone, rules, limit)
 
@@ -320,7 +319,14 @@ def _named_fusion(legs: Legs, options: Options) -> Mixed:
         return fuse.first_answer(legs)
     everyone = fuse.mix(legs, fuse.MIX_WEIGHTS)
     lend(everyone)
+    if _is_deep(legs):
+        everyone.drop_nothing()
     return everyone
+
+
+def _is_deep(legs: Legs) -> bool:
+    """Whether there are so many that those who come to nothing may go: of fewer, a scope returns all."""
+    return len(legs.semantic) >= DEPTH
 
 
 def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Fused]:

@@ -35,7 +35,6 @@ class Near:
         allowed: NDArray[np.int64] | None,
     ) -> None:
         """Of `allowed` (ascending) alone, if given."""
-        self._statements = statements
         self._limit = nearness.limit
         self._allowed = allowed
         self._upto = opened.vectors_upto
@@ -44,7 +43,6 @@ class Near:
             for space in namespaces.values()
             if space.generation is not None and space.facts.generation == nearness.generation
         ]
-
         self._begun = self._begin(reach(self._limit), allowed)
 
     def similarities(self, memories: Sequence[Key]) -> dict[Key, float]:

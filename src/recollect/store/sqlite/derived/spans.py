@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
-REMEMBERED = 1_000
-"""Of so many namespaces a segment remembers where they stand."""
+_REMEMBERED = 1_000
 
 
 def span(spaces: Numbers, starts: Numbers, namespace: int, size: int) -> tuple[int, int]:
@@ -23,6 +22,24 @@ def span(spaces: Numbers, starts: Numbers, namespace: int, size: int) -> tuple[i
     if not 0 <= start <= end <= size:
         raise IndexError("a namespace reaches beyond its segment")
     return start, end
+
+
+class Spans:
+    """The spans of a segment; of a thousand namespaces it remembers where they stand."""
+
+    def __init__(self, spaces: Numbers, starts: Numbers, size: int) -> None:
+        self._given = spaces, starts, size
+        self._known: dict[int, tuple[int, int]] = {}
+
+    def of(self, namespace: int) -> tuple[int, int]:
+        """From where to where those of a namespace stand; (0, 0) if it has none."""
+        found = self._known.get(namespace)
+        if found is None:
+            spaces, starts, size = self._given
+            found = span(spaces, starts, namespace, size)
+            if len(self._known) < _REMEMBERED:
+                self._known[namespace] = found
+        return found
 
 
 def owners(spaces: Numbers, starts: Numbers, size: int) -> Numbers:

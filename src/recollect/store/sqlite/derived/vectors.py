@@ -33,12 +33,12 @@ class VectorSegment:
     def __init__(self, arrays: Arrays, size: int) -> None:
         """From a file of that size."""
         self.bytes = size
-        self._spans: dict[int, tuple[int, int]] = {}
         self.numbers: Numbers = arrays["numbers"]
         self.memories: Numbers = arrays["memories"]
         self.spaces: Numbers = arrays["spaces"]
         self.starts: Numbers = arrays["starts"]
         self.centre: Floats = arrays["centre"]
+        self._spans = spans.Spans(self.spaces, self.starts, len(self.numbers))
         self.coded = Coded(*(arrays[name] for name in Coded._fields))
 
     def __len__(self) -> int:
@@ -46,12 +46,7 @@ class VectorSegment:
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the vectors of a namespace stand."""
-        found = self._spans.get(namespace)
-        if found is None:
-            found = spans.span(self.spaces, self.starts, namespace, len(self))
-            if len(self._spans) < spans.REMEMBERED:
-                self._spans[namespace] = found
-        return found
+        return self._spans.of(namespace)
 
     @cached_property
     def handle(self) -> Any:

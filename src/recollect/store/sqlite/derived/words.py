@@ -64,20 +64,15 @@ class WordSegment:
         self.touched: NDArray[np.int64] = arrays["touched"]
         """Memories that older segments have otherwise, or that are gone."""
         self.facts = Facts(arrays)
+        self._spans = spans.Spans(self.spaces, self.starts, len(self.numbers))
         self.bytes = size
-        self._spans: dict[int, tuple[int, int]] = {}
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def span(self, namespace: int) -> tuple[int, int]:
         """From where to where the memories of a namespace stand."""
-        found = self._spans.get(namespace)
-        if found is None:
-            found = spans.span(self.spaces, self.starts, namespace, len(self))
-            if len(self._spans) < spans.REMEMBERED:
-                self._spans[namespace] = found
-        return found
+        return self._spans.of(namespace)
 
     def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
         """Where those of these memories (ascending) stand that are in a span of one namespace."""
