@@ -62,13 +62,13 @@ def by_numpy() -> Iterator[None]:
         yield
 
 
-def by_words(memories: Memories, query: str, limit: int = 10, **filters: Any) -> list[Candidate]:
+def by_words(memories: Memories, query: str, limit: int = 10, **filters: Any) -> Sequence[Candidate]:
     words = Words(parse_query(query), limit)
     (found,) = memories._store.search([memories.scope(**filters)], words, None)
     return found.by_words
 
 
-def by_meaning(memories: Memories, vector: Any, limit: int = 10, **filters: Any) -> list[Candidate]:
+def by_meaning(memories: Memories, vector: Any, limit: int = 10, **filters: Any) -> Sequence[Candidate]:
     facts = memories._store.facts([memories.namespace])[memories.namespace]
     assert facts.generation is not None
     nearness = Nearness(facts.generation, np.asarray(vector, np.float32), limit)
@@ -80,7 +80,7 @@ def keys(found: Sequence[Candidate]) -> list[Any]:
     return [candidate.key for candidate in found]
 
 
-def assert_same(memories: Memories, query: str, limit: int = 10, **filters: Any) -> list[Candidate]:
+def assert_same(memories: Memories, query: str, limit: int = 10, **filters: Any) -> Sequence[Candidate]:
     """By words, segments give what FTS5 gives: the same memories in the same order, with the same scores."""
     found = by_words(memories, query, limit, **filters)
     with by_numpy():

@@ -16,10 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.store.base import Candidate
+from recollect.store.packed import Packed
 from recollect.store.sqlite.derived import bm25, codes, facts, kernel
 from recollect.store.sqlite.derived.codes import Asked, Coded
 from recollect.store.sqlite.derived.facts import Fact
-from recollect.store.sqlite.derived.kernel import Looked, Scoring, Within
+from recollect.store.sqlite.derived.kernel import Looked, Part, Scoring, Within
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 
@@ -207,23 +209,32 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     wanted = np.flatnonzero(chance.random(210) < 0.4).tolist()
     within = Within(int(chance.integers(0, 4)), -20, int(chance.integers(-10, 60)))
 
-    def told() -> tuple[dict[int, Any], list[int]]:
-        noted: dict[int, Any] = {}
-        return noted, kernel.told(segment, wanted, (start, size), within, noted)
+    stale = frozenset(chance.choice(210, 5).tolist())
+    aside = frozenset(chance.choice(210, 5).tolist())
+    chance.shuffle(wanted)
+    scores = [float(-number) for number in wanted]
+    cut = int(chance.integers(start, size + 1))
+    parts = [Part(segment, stale, [(start, cut)]), Part(segment, frozenset(), [(cut, size)])]
 
-    (noted, elsewhere), expected = both(told)
-    assert (noted, elsewhere) == expected
+    def told() -> tuple[list[Candidate], list[int]]:
+        rows, left = kernel.told(parts, wanted, scores, within, aside)
+        return list(Packed(rows, [segment.facts.names] * 2)), left
+
+    found, expected = both(told)
+    assert found == expected
+    candidates = {each.key: each for each in found[0]}
+    assert list(candidates) == [number for number in wanted if number in candidates]
     for number in wanted:
         at = int(np.searchsorted(numbers, number))
-        is_here = start <= at < size and numbers[at] == number and lengths[at]
-        assert (number in elsewhere) == (not is_here)
+        is_here = start <= at < size and numbers[at] == number and lengths[at] and number not in aside | stale
+        assert (number in found[1]) == (not is_here)
         fact = known[at] if is_here else None
         if fact and within.kinds >> ["memory", "passage"].index(fact.kind) & 1:
             is_wanted = within.since <= fact.created < within.until
-            expected_fact = (fact.session, fact.place, fact.speaker, fact.tokens, fact.created)
-            assert noted.get(number) == (expected_fact if is_wanted else None)
+            told_of = (fact.session, fact.place, fact.speaker, fact.tokens, fact.created)
+            assert candidates.get(number) == (Candidate(number, -number, *told_of) if is_wanted else None)
         else:
-            assert number not in noted
+            assert number not in candidates
 
 
 def vectors_of(matrix: Any, centre: Any = None, **others: Any) -> VectorSegment:
@@ -261,16 +272,19 @@ def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int)
     segment.coded.scale[::7] = 0  # struck out
     vector = chance.standard_normal(dimensions).astype(np.float32)
     wanted = np.flatnonzero(chance.random(200) < 0.3).tolist()
-    found, expected = both(partial(kernel.similar, segment, vector, wanted, (5, 60)))
-    assert [each is None for each in found] == [each is None for each in expected]
+
+    def similar() -> dict[int, float]:
+        known: dict[int, float] = {}
+        kernel.similar(segment, vector, wanted, (5, 60), known)
+        return known
+
+    found, expected = both(similar)
+    assert list(found) == list(expected)
+    assert list(found) == [memory for memory in wanted if 105 <= memory < 160 and memory % 7 != 100 % 7]
     size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
-    for memory, near, also in zip(wanted, found, expected, strict=True):
-        at = memory - 100
-        if not 5 <= at < 60 or at % 7 == 0:
-            assert near is None
-            continue
-        assert near == pytest.approx(also, abs=1e-5 * size)
-        assert near == pytest.approx(float(matrix[at] @ vector), abs=1e-2 * size)
+    for memory, near in found.items():
+        assert near == pytest.approx(expected[memory], abs=1e-5 * size)
+        assert near == pytest.approx(float(matrix[memory - 100] @ vector), abs=1e-2 * size)
 
 
 @given(SEEDS, st.sampled_from([1, 7, 384]), st.integers(1, 70), st.integers(0, 70))
@@ -313,10 +327,9 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     places = places_in(found)
     assert len(set(places.tolist())) == len(places) == min(most, end - start)
     assert found[2] == sorted(found[2], reverse=True)
-    near = [
-        each for each in kernel.similar(segment, vector, sorted(found[1]), (start, end)) if each is not None
-    ]
-    assert found[2] == pytest.approx(sorted(near, reverse=True), rel=1e-4, abs=1e-3)
+    near: dict[int, float] = {}
+    kernel.similar(segment, vector, sorted(found[1]), (start, end), near)
+    assert found[2] == pytest.approx(sorted(near.values(), reverse=True), rel=1e-4, abs=1e-3)
     estimates = Asked(vector - segment.centre).estimates(segment.coded, np.arange(count))
     best = np.sort(estimates[start:end])[-len(places) :]
     assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
@@ -443,7 +456,7 @@ class TestAFileThatLies:
         for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
             lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                kernel.told(lying, [100], (0, 1), Within(255), {})
+                kernel.told([Part(lying, frozenset(), [(0, 1)])], [100], [1.0], Within(255), frozenset())
 
     def test_vectors_of_different_lengths(self) -> None:
         matrix = np.eye(8, dtype=np.float32)
@@ -457,7 +470,7 @@ class TestAFileThatLies:
             with pytest.raises(IndexError):
                 kernel.nearest(vectors_of(matrix), matrix[0], span, Looked(2, 2, 2))
             with pytest.raises(IndexError):
-                kernel.similar(vectors_of(matrix), matrix[0], [101], span)
+                kernel.similar(vectors_of(matrix), matrix[0], [101], span, {})
 
     def test_a_vector_that_is_not_there(self) -> None:
         matrix = np.eye(8, dtype=np.float32)

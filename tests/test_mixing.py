@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from recollect.ranking import mixing
 from recollect.ranking.fuse import Fused, Legs
 from recollect.ranking.score import Rules
 from recollect.store.base import Candidate, Key
+from recollect.store.packed import ROW, Packed
 from recollect.types import TimeUsed
 
 from .test_properties import NOW, WEIGHTS, legs
@@ -41,6 +43,18 @@ def assert_alike(found: Legs, weights: dict[str, float], rules: Rules, limit: in
             other.semantic is None,
         )
         assert plain(item) == pytest.approx(plain(other), abs=1e-12)
+
+
+def packed_from(candidates: Sequence[Candidate]) -> Packed:
+    """As SQLite has them, from several segments: who speaks has another number in each."""
+    names = [[None, "Ann", "Bob"], [None, "Bob", "Ann"]]
+    rows = []
+    for each in candidates:
+        which = hash(each.score) % 2
+        session, place = each.session or 0, -1 if each.position is None else each.position
+        speaker = names[which].index(each.speaker)
+        rows.append(ROW.pack(each.key, each.score, session, each.created, place, each.tokens, speaker, which))
+    return Packed(b"".join(rows), names)
 
 
 def test_it_is_compiled() -> None:
@@ -87,4 +101,27 @@ def test_many_are_ranked_alike(chance: random.Random, limit: int, cut: bool, nam
     extra = {each.key: draw(1000) / 1000 for each in keyword if each.key not in near and draw(4)}
     found = Legs(keyword, semantic, extra, cut, draw(12))
     rules = Rules("mix", NOW, meant=frozenset({"Bob"}) if draw(2) else frozenset())
-    assert_alike(found, {"semantic": 0.6, "keyword": 0.4}, rules, limit, bool(draw(2)))
+    drop = bool(draw(2))
+    assert_alike(found, {"semantic": 0.6, "keyword": 0.4}, rules, limit, drop)
+    if not named:
+        packed = Legs(packed_from(keyword), packed_from(semantic), extra, cut, found.words)
+        assert (packed.keyword, packed.semantic, packed.speakers()) == (keyword, semantic, found.speakers())
+        weights = {"semantic": 0.6, "keyword": 0.4}
+        assert mixing.mixed(packed, weights, rules, limit, drop_nothing=drop) == mixing.mixed(
+            found, weights, rules, limit, drop_nothing=drop
+        )
+
+
+@given(st.lists(st.text(st.sampled_from("aAbß İ\u00a0\x1c\n.É"), max_size=12), max_size=8), st.integers(0, 8))
+def test_words_in_common_are_counted_alike(contents: list[str], compared: int) -> None:
+    found = mixing.sharing(contents, compared, 0.6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixing, "COMPILED", False)
+        assert found == mixing.sharing(contents, compared, 0.6)
+
+
+def test_no_text_is_too_long_or_strange_to_be_compared() -> None:
+    long = " ".join(f"word{number}" for number in range(5_000))
+    contents = ["", " ", long, long.upper(), "\0", "\0 \0", "日本語 です", "日本語\u3000です"]
+    assert mixing.sharing(contents, 100, 0.6) == [(3, 2), (5, 4), (7, 6)]
+    assert mixing.sharing([], 100, 0.6) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recollect import Draft, Memories
 from recollect.store.sqlite import narrowing
-from recollect.store.sqlite.judging import Jury
+from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.search import FEW_ASIDE
 
 from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
@@ -320,14 +320,13 @@ def test_a_narrow_interval_is_known_before_anything_is_judged(
     )
     memories.settle()
     judged: list[int] = []
-    hear = Jury.hear
+    told = kernel.told
 
-    def counted(jury: Jury, numbers: Iterable[int], *doubtful: Iterable[int]) -> None:
-        asked = list(numbers)
-        judged.append(len(set(asked)))
-        hear(jury, asked, *doubtful)
+    def counted(*given: Any) -> Any:
+        judged.append(len(given[1]))
+        return told(*given)
 
-    monkeypatch.setattr(Jury, "hear", counted)
+    monkeypatch.setattr(kernel, "told", counted)
     week = {"since": NOW - timedelta(days=300), "until": NOW - timedelta(days=293)}
     found = memories.recall("harbour", limit=20, reinforce=False, **week)  # type: ignore[arg-type]
     assert len(found) == 7

@@ -251,7 +251,7 @@ def _legs(vector: QueryVector, question: Question, options: Options) -> tuple[Wo
     return words, nearness
 
 
-def _similar_enough(candidates: list[Candidate], options: Options) -> list[Candidate]:
+def _similar_enough(candidates: Sequence[Candidate], options: Options) -> Sequence[Candidate]:
     """Those above the threshold, where there is one."""
     least = options.threshold
     if least is None and options.fusion == "fallback":
@@ -287,7 +287,7 @@ def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
     return [] if since and until and since >= until else [replace(scope, since=since, until=until)]
 
 
-def _best_of(lists: Sequence[list[Candidate]]) -> list[Candidate]:
+def _best_of(lists: Sequence[Sequence[Candidate]]) -> Sequence[Candidate]:
     if len(lists) == 1:
         return lists[0]
     by_key: dict[Key, Candidate] = {}

@@ -7,7 +7,21 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { KEY, SCORE, SESSION, POSITION, SPEAKER, TOKENS, CREATED };
+/* A candidate as it is packed (store/packed.py). */
+typedef struct {
+    int64_t key;
+    double score;
+    int64_t session, created;
+    int32_t place, tokens, speaker, names;
+} Row;
+
+/* What a leg found, best first, and the lists of who speaks. */
+typedef struct {
+    Py_buffer held;
+    const Row *rows;
+    Py_ssize_t count;
+    PyObject *names;
+} Leg;
 
 /* How the ranking reckons: the constants of fuse.py, context.py and score.py, and what this question asks. */
 typedef struct {
@@ -19,66 +33,78 @@ typedef struct {
     PyObject *meant;
 } Rules;
 
-/* A candidate: what each leg says of it (a rank of 0: nothing), and what that comes to. */
+/* A candidate: where it stands, what each leg says of it (a rank of 0: nothing), and what that comes to. */
 typedef struct {
-    PyObject *candidate;
+    const Row *row;
+    const Leg *leg;
     double score, similarity, by_words, by_meaning, base, lent, total;
     Py_ssize_t rank, nearness;
     int is_similar;
 } Item;
 
+/* Pairs of numbers, each with a place in the order in which they came: -1 where there is none. */
+typedef struct {
+    int64_t first, second;
+    Py_ssize_t place;
+} Slot;
+
+typedef struct {
+    Slot *slots;
+    Py_ssize_t room, count;
+} Index;
+
 typedef struct {
     Item *items;
     Py_ssize_t count, words, near, known;
-    PyObject *index;
-    double *shares, weight_of_words, weight_of_meaning, scale;
+    Index index, places;
+    double *shares, *bases, weight_of_words, weight_of_meaning, scale;
 } Mixed;
 
-static double number_at(PyObject *candidate, Py_ssize_t at)
+static int make_index(Index *index, Py_ssize_t most)
 {
-    PyObject *value = PyTuple_GetItem(candidate, at);
-    return value ? PyFloat_AsDouble(value) : 0;
+    for (index->room = 16; index->room < 2 * most; index->room *= 2) {}
+    index->slots = malloc(index->room * sizeof(Slot));
+    for (Py_ssize_t at = 0; index->slots && at < index->room; at++) index->slots[at].place = -1;
+    return index->slots != NULL;
 }
 
-/* The place of a candidate among the items, or a new one. */
-static Item *item_of(Mixed *mixed, PyObject *candidate)
+static Slot *slot_of(const Index *index, int64_t first, int64_t second)
 {
-    PyObject *key = PyTuple_GetItem(candidate, KEY);
-    if (!key) return NULL;
-    PyObject *known = PyDict_GetItemWithError(mixed->index, key);
-    if (known) return mixed->items + PyLong_AsSsize_t(known);
-    if (PyErr_Occurred()) return NULL;
-    PyObject *place = PyLong_FromSsize_t(mixed->count);
-    if (!place || PyDict_SetItem(mixed->index, key, place)) {
-        Py_XDECREF(place);
-        return NULL;
+    uint64_t mixed = ((uint64_t)first * 0x9E3779B97F4A7C15u) ^ ((uint64_t)second * 0xC2B2AE3D27D4EB4Fu);
+    for (mixed ^= mixed >> 29;; mixed++) {
+        Slot *slot = index->slots + (mixed & (uint64_t)(index->room - 1));
+        if (slot->place < 0 || (slot->first == first && slot->second == second)) return slot;
     }
-    Py_DECREF(place);
-    return mixed->items + mixed->count++;
 }
 
-static int take_in(Mixed *mixed, PyObject *keyword, PyObject *semantic)
+/* The place of a pair, which is new if need be. */
+static Py_ssize_t place_in(Index *index, int64_t first, int64_t second)
 {
-    for (Py_ssize_t at = 0; at < mixed->words; at++) {
-        PyObject *candidate = PyList_GetItem(keyword, at);
-        Item *item = item_of(mixed, candidate);
-        if (!item) return 0;
-        item->candidate = candidate;
+    Slot *slot = slot_of(index, first, second);
+    if (slot->place < 0) *slot = (Slot){first, second, index->count++};
+    return slot->place;
+}
+
+static void take_in(Mixed *mixed, const Leg *keyword, const Leg *semantic)
+{
+    for (Py_ssize_t at = 0; at < keyword->count; at++) {
+        Item *item = mixed->items + place_in(&mixed->index, keyword->rows[at].key, 0);
+        item->row = keyword->rows + at;
+        item->leg = keyword;
         if (item->rank) continue;
         item->rank = at + 1;
-        item->score = number_at(candidate, SCORE);
+        item->score = item->row->score;
     }
-    for (Py_ssize_t at = 0; at < mixed->near; at++) {
-        PyObject *candidate = PyList_GetItem(semantic, at);
-        Item *item = item_of(mixed, candidate);
-        if (!item) return 0;
-        item->candidate = candidate;
+    for (Py_ssize_t at = 0; at < semantic->count; at++) {
+        Item *item = mixed->items + place_in(&mixed->index, semantic->rows[at].key, 0);
+        item->row = semantic->rows + at;
+        item->leg = semantic;
         if (item->nearness) continue;
         item->nearness = at + 1;
-        item->similarity = number_at(candidate, SCORE);
+        item->similarity = item->row->score;
         item->is_similar = 1;
     }
-    return !PyErr_Occurred();
+    mixed->count = mixed->index.count;
 }
 
 /* Each leg's scores made comparable: BM25 as a share of the best, above the lowest where the list was cut. */
@@ -111,8 +137,8 @@ static int share_meaning(Mixed *mixed, const Rules *rules, PyObject *extra)
     Py_ssize_t place = 0;
     while (PyDict_Next(extra, &place, &key, &value)) {
         const double similarity = PyFloat_AsDouble(value);
-        PyObject *known = PyDict_GetItemWithError(mixed->index, key);
-        Item *item = known ? mixed->items + PyLong_AsSsize_t(known) : NULL;
+        const Py_ssize_t known = slot_of(&mixed->index, PyLong_AsLongLong(key), 0)->place;
+        Item *item = known < 0 ? NULL : mixed->items + known;
         if (PyErr_Occurred()) return 0;
         if (item && item->nearness) continue;
         const double share = similarity > high - width ? 1 - (high - similarity) / width : 0;
@@ -173,73 +199,47 @@ static int lean(Mixed *mixed, const Rules *rules, PyObject *extra)
     return 1;
 }
 
-/* A place in a session as a key, some steps on; NULL without an error if there is none. */
-static PyObject *place_of(PyObject *candidate, long step)
-{
-    PyObject *session = PyTuple_GetItem(candidate, SESSION), *position = PyTuple_GetItem(candidate, POSITION);
-    if (session == Py_None || (step && position == Py_None)) return NULL;
-    if (!step) return PyTuple_Pack(2, session, position);
-    return Py_BuildValue("OL", session, PyLong_AsLongLong(position) + step);
-}
-
-/* What is noted for a place; NULL for nothing. */
-static PyObject *noted(PyObject *notes, PyObject *candidate, long step)
-{
-    PyObject *place = place_of(candidate, step);
-    PyObject *found = place ? PyDict_GetItemWithError(notes, place) : NULL;
-    Py_XDECREF(place);
-    return found;
-}
-
-/* What stands out of each place, above the mean of all; the number of places, or -1. */
-static Py_ssize_t stand_out(const Mixed *mixed, PyObject *notes)
+/* What is noted for each place in a session, in the order of the places. */
+static void note_places(Mixed *mixed)
 {
     for (Py_ssize_t at = 0; at < mixed->count; at++) {
-        PyObject *place = place_of(mixed->items[at].candidate, 0);
-        if (!place && !PyErr_Occurred()) continue;
-        PyObject *base = place ? PyFloat_FromDouble(mixed->items[at].base) : NULL;
-        const int is_noted = base && !PyDict_SetItem(notes, place, base);
-        Py_XDECREF(place);
-        Py_XDECREF(base);
-        if (!is_noted) return -1;
+        const Row *row = mixed->items[at].row;
+        if (row->session) mixed->bases[place_in(&mixed->places, row->session, row->place)] = mixed->items[at].base;
     }
-    return PyDict_Size(notes);
 }
 
 /* What a candidate is lent by those one and two places away; -1 if there is none with anything to lend. */
-static double borrowed(const Rules *rules, PyObject *places, double mean, PyObject *candidate)
+static double borrowed(const Mixed *mixed, const Rules *rules, double mean, const Row *row)
 {
     double sum = 0;
     int is_near = 0;
-    for (int far = 1; far <= 2; far++)
+    for (int far = 1; row->place >= 0 && far <= 2; far++)
         for (int side = -far; side <= far; side += 2 * far) {
-            PyObject *base = noted(places, candidate, side);
-            if (!base || PyFloat_AsDouble(base) <= mean) continue;
+            const int64_t beside = (int64_t)row->place + side;
+            const Py_ssize_t place = beside < 0 ? -1 : slot_of(&mixed->places, row->session, beside)->place;
+            if (place < 0 || mixed->bases[place] <= mean) continue;
             is_near = 1;
-            sum += (far == 1 ? rules->near : rules->next) * (PyFloat_AsDouble(base) - mean);
+            sum += (far == 1 ? rules->near : rules->next) * (mixed->bases[place] - mean);
         }
     return is_near ? sum : -1;
 }
 
 /* Neighbours in a session lend each other relevance; should one exceed 1, all are scaled down together. */
-static int lend(Mixed *mixed, const Rules *rules)
+static void lend(Mixed *mixed, const Rules *rules)
 {
-    PyObject *places = PyDict_New(), *key, *value;
-    const Py_ssize_t count = places ? stand_out(mixed, places) : -1;
+    note_places(mixed);
+    const Py_ssize_t count = mixed->places.count;
     double sum = 0, most = 0;
-    Py_ssize_t place = 0;
-    while (count > 1 && PyDict_Next(places, &place, &key, &value)) sum += PyFloat_AsDouble(value);
+    for (Py_ssize_t place = 0; place < count; place++) sum += mixed->bases[place];
     for (Py_ssize_t at = 0; at < mixed->count; at++) {
         Item *item = mixed->items + at;
-        if (count > 1 && PyTuple_GetItem(item->candidate, SESSION) != Py_None) {
-            const double lent = borrowed(rules, places, sum / (double)count, item->candidate);
-            const double tokens = fmax(1, number_at(item->candidate, TOKENS));
-            if (lent >= 0) item->lent = lent * fmin(1, rules->short_text / tokens);
+        if (count > 1 && item->row->session) {
+            const double lent = borrowed(mixed, rules, sum / (double)count, item->row);
+            if (lent >= 0) item->lent = lent * fmin(1, rules->short_text / fmax(1, item->row->tokens));
         }
         item->total = item->base + item->lent;
         most = fmax(most, item->total);
     }
-    Py_XDECREF(places);
     if (count > 1 && most > 1) mixed->scale = 1 / most;
     for (Py_ssize_t at = 0; at < mixed->count && mixed->scale != 1; at++) {
         Item *item = mixed->items + at;
@@ -247,18 +247,27 @@ static int lend(Mixed *mixed, const Rules *rules)
         item->lent *= mixed->scale;
         item->total = item->base + item->lent;
     }
-    return !PyErr_Occurred();
+}
+
+/* Whether somebody else than those who are meant says it. */
+static int is_of_another(const Item *item, const Rules *rules)
+{
+    if (!PySet_Size(rules->meant)) return 0;
+    PyObject *names = PySequence_GetItem(item->leg->names, item->row->names);
+    PyObject *speaker = names ? PySequence_GetItem(names, item->row->speaker) : NULL;
+    const int is_meant = !speaker || speaker == Py_None ? 1 : PySet_Contains(rules->meant, speaker);
+    Py_XDECREF(names);
+    Py_XDECREF(speaker);
+    return is_meant == 0;
 }
 
 /* What an item comes to at the most: how it stands is not known yet. */
 static double value_of(const Item *item, const Rules *rules)
 {
-    const double created = number_at(item->candidate, CREATED);
+    const double created = (double)item->row->created;
     const double days = fmax(0, ((double)rules->now - created) / 1000000 / 86400);
     double value = item->total * (1 - rules->recency * (1 - exp(-0.05 * days)));
-    PyObject *speaker = PyTuple_GetItem(item->candidate, SPEAKER);
-    if (speaker != Py_None && PySet_Size(rules->meant) && PySet_Contains(rules->meant, speaker) == 0)
-        value *= rules->another_speaker;
+    if (is_of_another(item, rules)) value *= rules->another_speaker;
     if (rules->prefers && (created < (double)rules->since || created >= (double)rules->until)) value *= rules->outside_time;
     return value;
 }
@@ -296,14 +305,15 @@ static PyObject *opinion(Py_ssize_t rank, double score, double share)
     return rank ? Py_BuildValue("ndd", rank, score, share) : Py_NewRef(Py_None);
 }
 
-/* An item as Python takes it: the candidate, its base, what each leg said, what it was lent. */
+/* An item as Python takes it: whether it is in the semantic leg, where in its leg it stands, its base, what each leg said,
+   what it was lent. */
 static PyObject *told(const Mixed *mixed, const Item *item)
 {
     const Py_ssize_t nearness = item->nearness ? item->nearness : item->is_similar ? mixed->near + 1 : 0;
     PyObject *words = opinion(item->rank, item->score, mixed->weight_of_words * item->by_words * mixed->scale);
     PyObject *meaning =
         opinion(nearness, item->similarity, mixed->weight_of_meaning * item->by_meaning * mixed->scale);
-    return Py_BuildValue("OdNNd", item->candidate, item->base, words, meaning, item->lent);
+    return Py_BuildValue("indNNd", item->nearness > 0, item->row - item->leg->rows, item->base, words, meaning, item->lent);
 }
 
 /* Those who may be among the best, in order. */
@@ -333,45 +343,187 @@ static PyObject *may_win(Mixed *mixed, const Rules *rules)
     return result ? Py_BuildValue("nN", left, result) : NULL;
 }
 
-static PyObject *mixed_and_lent(Mixed *mixed, const Rules *rules, PyObject *keyword, PyObject *semantic, PyObject *extra)
+static PyObject *mixed_and_lent(Mixed *mixed, const Rules *rules, const Leg *keyword, const Leg *semantic, PyObject *extra)
 {
-    if (!take_in(mixed, keyword, semantic) || !lean(mixed, rules, extra)) return NULL;
+    take_in(mixed, keyword, semantic);
+    if (!lean(mixed, rules, extra)) return NULL;
     for (Py_ssize_t at = 0; at < mixed->count; at++) {
         Item *item = mixed->items + at;
         const double base = mixed->weight_of_words * item->by_words + mixed->weight_of_meaning * item->by_meaning;
         item->base = base < 1 ? base : 1;
     }
-    return lend(mixed, rules) ? may_win(mixed, rules) : NULL;
+    lend(mixed, rules);
+    return may_win(mixed, rules);
+}
+
+static PyObject *ranked(Rules *rules, const Leg *keyword, const Leg *semantic, PyObject *extra)
+{
+    Mixed mixed = {.words = keyword->count, .near = semantic->count, .scale = 1};
+    const Py_ssize_t most = mixed.words + mixed.near;
+    PyObject *result = NULL;
+    if (rules->limit > most + 1) rules->limit = most + 1;
+    mixed.items = calloc(most + 1, sizeof(Item));
+    mixed.bases = malloc((most + 1) * sizeof(double));
+    mixed.shares = malloc((most + PyDict_Size(extra) + 1) * sizeof(double));
+    const int is_room = make_index(&mixed.index, most) && make_index(&mixed.places, most);
+    if (!is_room || !mixed.items || !mixed.bases || !mixed.shares) PyErr_NoMemory();
+    else result = mixed_and_lent(&mixed, rules, keyword, semantic, extra);
+    free(mixed.items);
+    free(mixed.bases);
+    free(mixed.shares);
+    free(mixed.index.slots);
+    free(mixed.places.slots);
+    return result;
+}
+
+static int take_leg(Leg *leg)
+{
+    leg->rows = leg->held.buf;
+    leg->count = leg->held.len / (Py_ssize_t)sizeof(Row);
+    return leg->held.len % (Py_ssize_t)sizeof(Row) == 0;
 }
 
 static PyObject *contenders(PyObject *self, PyObject *given)
 {
     Rules rules;
-    PyObject *keyword, *semantic, *extra, *result = NULL;
-    if (!PyArg_ParseTuple(given, "O!O!O!(ddddddddd)(dd)dppLO!pLLnd", &PyList_Type, &keyword, &PyList_Type, &semantic,
-                          &PyDict_Type, &extra, &rules.narrowest, &rules.compared, &rules.usual_words, &rules.near,
-                          &rules.next, &rules.short_text, &rules.recency, &rules.another_speaker, &rules.outside_time,
-                          &rules.words, &rules.meaning, &rules.number, &rules.is_cut, &rules.drops_nothing, &rules.now,
-                          &PyFrozenSet_Type, &rules.meant, &rules.prefers, &rules.since, &rules.until, &rules.limit,
-                          &rules.least))
+    Leg keyword, semantic;
+    PyObject *extra, *result = NULL;
+    if (!PyArg_ParseTuple(given, "y*Oy*OO!(ddddddddd)(dd)dppLO!pLLnd", &keyword.held, &keyword.names, &semantic.held,
+                          &semantic.names, &PyDict_Type, &extra, &rules.narrowest, &rules.compared, &rules.usual_words,
+                          &rules.near, &rules.next, &rules.short_text, &rules.recency, &rules.another_speaker,
+                          &rules.outside_time, &rules.words, &rules.meaning, &rules.number, &rules.is_cut,
+                          &rules.drops_nothing, &rules.now, &PyFrozenSet_Type, &rules.meant, &rules.prefers, &rules.since,
+                          &rules.until, &rules.limit, &rules.least))
         return NULL;
-    Mixed mixed = {.words = PyList_Size(keyword), .near = PyList_Size(semantic), .scale = 1};
-    const Py_ssize_t most = mixed.words + mixed.near;
-    if (rules.limit > most + 1) rules.limit = most + 1;
-    mixed.items = calloc(most + 1, sizeof(Item));
-    mixed.shares = malloc((most + PyDict_Size(extra) + 1) * sizeof(double));
-    mixed.index = PyDict_New();
-    if (!mixed.items || !mixed.shares || !mixed.index) PyErr_NoMemory();
+    if (!take_leg(&keyword) || !take_leg(&semantic)) PyErr_SetString(PyExc_ValueError, "a candidate is cut off");
     else if (rules.limit < 1) PyErr_SetString(PyExc_ValueError, "at least one must be wanted");
-    else result = mixed_and_lent(&mixed, &rules, keyword, semantic, extra);
-    free(mixed.items);
-    free(mixed.shares);
-    Py_XDECREF(mixed.index);
+    else result = ranked(&rules, &keyword, &semantic, extra);
+    PyBuffer_Release(&keyword.held);
+    PyBuffer_Release(&semantic.held);
+    return result;
+}
+
+/* The different words of a text, as hashes that ascend. */
+typedef struct {
+    uint64_t *words;
+    Py_ssize_t count, room;
+} Text;
+
+static int rising(const void *one, const void *other)
+{
+    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    return (a > b) - (a < b);
+}
+
+static int add_word(Text *text, uint64_t word)
+{
+    if (text->count == text->room) {
+        text->room = 2 * text->room + 64;
+        uint64_t *words = realloc(text->words, text->room * sizeof(uint64_t));
+        if (!words) return 0;
+        text->words = words;
+    }
+    text->words[text->count++] = word;
+    return 1;
+}
+
+/* The words of a text that is in lower case but for ASCII, between what Python calls white space in ASCII. */
+static int take_words(Text *text, const char *letters, Py_ssize_t size)
+{
+    uint64_t word = 0;
+    for (Py_ssize_t at = 0; at <= size; at++) {
+        const unsigned char letter = at < size ? (unsigned char)letters[at] : ' ';
+        if (letter == ' ' || (letter >= 9 && letter <= 13) || (letter >= 28 && letter <= 31)) {
+            if (word && !add_word(text, word)) return 0;
+            word = 0;
+            continue;
+        }
+        const unsigned char lower = letter >= 'A' && letter <= 'Z' ? letter + 32 : letter;
+        word = ((word ? word : 0xCBF29CE484222325u) ^ lower) * 0x100000001B3u;
+    }
+    qsort(text->words, text->count, sizeof(uint64_t), rising);
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; at < text->count; at++)
+        if (!kept || text->words[at] != text->words[kept - 1]) text->words[kept++] = text->words[at];
+    text->count = kept;
+    return 1;
+}
+
+/* What `" ".join(content.lower().split())` gives, but for ASCII, whose words are told apart here. */
+static PyObject *lower(PyObject *content)
+{
+    Py_ssize_t size;
+    const char *letters = PyUnicode_AsUTF8AndSize(content, &size);
+    if (!letters) return NULL;
+    if (size == PyUnicode_GetLength(content)) return Py_NewRef(content);
+    PyObject *lowered = PyObject_CallMethod(content, "lower", NULL);
+    PyObject *words = lowered ? PyUnicode_Split(lowered, NULL, -1) : NULL;
+    PyObject *between = words ? PyUnicode_FromString(" ") : NULL;
+    PyObject *joined = between ? PyUnicode_Join(between, words) : NULL;
+    Py_XDECREF(lowered);
+    Py_XDECREF(words);
+    Py_XDECREF(between);
+    return joined;
+}
+
+static int take_text(Text *text, PyObject *content)
+{
+    PyObject *lowered = PyUnicode_Check(content) ? lower(content) : NULL;
+    Py_ssize_t size;
+    const char *letters = lowered ? PyUnicode_AsUTF8AndSize(lowered, &size) : NULL;
+    const int is_taken = letters && take_words(text, letters, size);
+    Py_XDECREF(lowered);
+    if (!is_taken && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a text can't be read");
+    return is_taken;
+}
+
+/* Whether two texts have so much of the words of either. */
+static int share(const Text *one, const Text *other, double least)
+{
+    const double enough = least * (double)(one->count > other->count ? one->count : other->count);
+    if (!one->count || (double)one->count < enough || (double)other->count < enough) return 0;
+    Py_ssize_t a = 0, b = 0, shared = 0;
+    while (a < one->count && b < other->count) {
+        const uint64_t left = one->words[a], right = other->words[b];
+        shared += left == right;
+        a += left <= right;
+        b += right <= left;
+    }
+    return (double)shared >= enough;
+}
+
+static PyObject *pairs_among(const Text *texts, Py_ssize_t count, Py_ssize_t compared, double least)
+{
+    PyObject *result = PyList_New(0);
+    for (Py_ssize_t at = 1; result && at < count; at++)
+        for (Py_ssize_t before = 0; result && before < at && before < compared; before++) {
+            if (!share(texts + at, texts + before, least)) continue;
+            PyObject *pair = Py_BuildValue("nn", at, before);
+            if (!pair || PyList_Append(result, pair)) Py_CLEAR(result);
+            Py_XDECREF(pair);
+        }
+    return result;
+}
+
+static PyObject *sharing(PyObject *self, PyObject *given)
+{
+    PyObject *contents, *result = NULL;
+    Py_ssize_t compared, taken = 0;
+    double least;
+    if (!PyArg_ParseTuple(given, "O!nd", &PyList_Type, &contents, &compared, &least)) return NULL;
+    const Py_ssize_t count = PyList_Size(contents);
+    Text *texts = calloc(count + 1, sizeof(Text));
+    if (!texts) return PyErr_NoMemory();
+    while (taken < count && take_text(texts + taken, PyList_GetItem(contents, taken))) taken++;
+    if (taken == count) result = pairs_among(texts, count, compared, least);
+    for (Py_ssize_t at = 0; at < count; at++) free(texts[at].words);
+    free(texts);
     return result;
 }
 
 static PyMethodDef methods[] = {
     {"contenders", contenders, METH_VARARGS, NULL},
+    {"sharing", sharing, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

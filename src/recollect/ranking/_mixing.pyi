@@ -3,8 +3,10 @@
 from typing import Any
 
 def contenders(
-    keyword: list[Any],
-    semantic: list[Any],
+    keyword: bytes,
+    keyword_names: Any,
+    semantic: bytes,
+    semantic_names: Any,
     extra: dict[Any, float],
     constants: tuple[float, ...],
     weights: tuple[float, float],
@@ -20,3 +22,4 @@ def contenders(
     least: float,
     /,
 ) -> tuple[int, list[tuple[Any, ...]]]: ...
+def sharing(contents: list[str], compared: int, least: float, /) -> list[tuple[int, int]]: ...

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from recollect.frozen import dataclass
 from recollect.store.base import Candidate, Key
+from recollect.store.packed import speakers_of
 from recollect.types import Sector
 
 RRF_K = 60
@@ -68,8 +69,8 @@ class Legs:
     words the question has.
     """
 
-    keyword: list[Candidate] = field(default_factory=list)
-    semantic: list[Candidate] = field(default_factory=list)
+    keyword: Sequence[Candidate] = ()
+    semantic: Sequence[Candidate] = ()
     extra: dict[Key, float] = field(default_factory=dict)
     cut: bool = False
     words: int = USUAL_WORDS
@@ -80,7 +81,7 @@ class Legs:
 
     def speakers(self) -> set[str]:
         """Everyone who said something of it."""
-        return {found.speaker for found in (*self.keyword, *self.semantic) if found.speaker is not None}
+        return speakers_of(self.keyword) | speakers_of(self.semantic)
 
     @cached_property
     def similarity(self) -> Mapping[Key, float]:

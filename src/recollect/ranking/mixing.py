@@ -1,9 +1,10 @@
-"""The default ranking, from what the legs found to those who may win: in C, or in Python step by step."""
+"""Ranking's inner loops, in C or in Python step by step: who may win, and whose words are nearly the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from recollect.ranking import fuse
 from recollect.ranking.context import LENT, SHORT, lend
@@ -15,6 +16,7 @@ from recollect.ranking.score import (
     Rules,
     contenders,
 )
+from recollect.store.packed import Packed, Packing
 
 try:
     from recollect.ranking import _mixing
@@ -33,6 +35,7 @@ _CONSTANTS = (
     ANOTHER_SPEAKER,
     OUTSIDE_TIME,
 )
+_NOBODY = Packed(b"", ())
 _fused = partial(tuple.__new__, Fused)
 _opinion = partial(tuple.__new__, Opinion)
 
@@ -48,10 +51,13 @@ def mixed(
         if drop_nothing:
             everyone.drop_nothing()
         return len(everyone), contenders(everyone, rules, limit)
+    keyword, semantic, extra = _packed(legs)
     count, found = _mixing.contenders(
-        legs.keyword,
-        legs.semantic,
-        legs.extra,
+        keyword.rows,
+        keyword.names,
+        semantic.rows,
+        semantic.names,
+        extra,
         _CONSTANTS,
         (weights["keyword"], weights["semantic"]),
         legs.words,
@@ -63,7 +69,36 @@ def mixed(
         limit,
         rules.least,
     )
+    sides = legs.keyword, legs.semantic
     return count, [
-        _fused((candidate, base, words and _opinion(words), meaning and _opinion(meaning), lent, ()))
-        for candidate, base, words, meaning, lent in found
+        _fused((sides[side][at], base, words and _opinion(words), meaning and _opinion(meaning), lent, ()))
+        for side, at, base, words, meaning, lent in found
+    ]
+
+
+def _packed(legs: Legs) -> tuple[Packed, Packed, dict[Any, float]]:
+    """Both lists as numbers. Those of a backend that does not pack them are numbered here."""
+    keyword, semantic = legs.keyword or _NOBODY, legs.semantic or _NOBODY
+    if isinstance(keyword, Packed) and isinstance(semantic, Packed):
+        return keyword, semantic, legs.extra
+    packing = Packing()
+    sides = [packing.rows(side) for side in (legs.keyword, legs.semantic)]
+    extra = {packing.key(key): similarity for key, similarity in legs.extra.items()}
+    return Packed(sides[0], packing.names), Packed(sides[1], packing.names), extra
+
+
+def sharing(contents: Sequence[str], compared: int, least: float) -> list[tuple[int, int]]:
+    """Texts and earlier ones (of the first `compared`) that have `least` of each other's words in common.
+
+    >>> sharing(["the pier is closed", "a gull", "The pier is closed, today"], 100, 0.6)
+    [(2, 0)]
+    """
+    if COMPILED:
+        return _mixing.sharing(list(contents), compared, least)
+    words = [frozenset(content.lower().split()) for content in contents]
+    return [
+        (at, before)
+        for at, some in enumerate(words)
+        for before, others in enumerate(words[: min(at, compared)])
+        if some and len(some & others) >= least * max(len(some), len(others))
     ]

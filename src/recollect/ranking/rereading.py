@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
-from functools import cached_property
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
+from recollect.ranking import mixing
 from recollect.ranking.fuse import Fused
 from recollect.store.base import Key, Loaded
 from recollect.types import Multiplier
@@ -46,17 +46,12 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]
         if _key(pair) in memories
     ]
     found.sort(key=lambda each: -each.score)
-    kept: list[_Text] = []
-    for number, each in enumerate(found):
-        memory = memories[each.item.candidate.key]
-        if memory.speaker is not None:
-            continue
-        text = _Text(memory)
-        if original := text.original(kept):
-            note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {original.memory.id}")
-            found[number] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
-        elif len(kept) < _COMPARED:
-            kept.append(text)
+    notes = [at for at, each in enumerate(found) if memories[each.item.candidate.key].speaker is None]
+    texts = [memories[found[at].item.candidate.key] for at in notes]
+    for copy, original in _copies(texts).items():
+        each = found[notes[copy]]
+        note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {texts[original].id}")
+        found[notes[copy]] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
     return sorted(found, key=lambda each: -each.score)
 
 
@@ -84,28 +79,19 @@ def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
     return Reread(item, score * value, (Multiplier("asking", value, "it asks more than it tells"),))
 
 
-class _Text:
-    """A text that others are compared with; what it is compared by is found when it is needed."""
+def _copies(texts: Sequence[Loaded]) -> dict[int, int]:
+    """Which of these says nearly the same as which one before it that is no copy itself."""
+    known: dict[int, Set[str]] = {}
 
-    def __init__(self, memory: Loaded) -> None:
-        self.memory = memory
-        self.words = frozenset(memory.content.lower().split())
-        self.size = len(self.words)
+    def features_of(at: int) -> Set[str]:
+        if at not in known:
+            known[at] = features(terms_of(texts[at].content, texts[at].language))
+        return known[at]
 
-    @cached_property
-    def features(self) -> Set[str]:
-        return features(terms_of(self.memory.content, self.memory.language))
-
-    def original(self, others: Iterable[_Text]) -> _Text | None:
-        """The first that says nearly the same."""
-        words, size = self.words, self.size
-        least, most = _FEWEST_SHARED * size, size / _FEWEST_SHARED
-        for other in others:
-            if not least <= other.size <= most:
-                continue
-            shared = len(words & other.words)
-            if shared < least or shared < _FEWEST_SHARED * other.size:
-                continue
-            if overlap(self.features, other.features):
-                return other
-        return None
+    found: dict[int, int] = {}
+    for later, earlier in mixing.sharing([each.content for each in texts], _COMPARED, _FEWEST_SHARED):
+        if later in found or earlier in found:
+            continue
+        if overlap(features_of(later), features_of(earlier)):
+            found[later] = earlier
+    return found

@@ -152,8 +152,8 @@ class Nearness:
 class Found:
     """What both legs found in a scope, best first, and how near to the vector what the words found is."""
 
-    by_words: list[Candidate] = field(default_factory=list)
-    by_meaning: list[Candidate] = field(default_factory=list)
+    by_words: Sequence[Candidate] = field(default_factory=list)
+    by_meaning: Sequence[Candidate] = field(default_factory=list)
     similarity: dict[Key, float] = field(default_factory=dict)
 
 

@@ -36,13 +36,15 @@ def ask(
     worded = None
     if opened.words and namespaces and words and words.query:
         worded = by_words(statements, namespaces, words, opened, allowed, changed)
-    if near is not None:
-        by_words_first = worded.first() if worded else []
-        jury.hear([*by_words_first, *near.first[1]], near.doubtful(near.first))
-    found = worded.found(jury) if worded else search.match(statements, namespaces, scope, words)
+    first = [leg.first for leg in (worded, near) if leg is not None]
+    judged = iter(jury.judged(first, near.doubtful if near else ()) if first else ())
+    if worded is not None:
+        found = worded.found(jury, next(judged))
+    else:
+        found = search.match(statements, namespaces, scope, words)
     if near is None:
         return Found(found)
-    return Found(found, near.found(jury), near.similarities([each.key for each in found]))
+    return Found(found, near.found(jury, next(judged)), near.similarities(found))
 
 
 def changes(statements: SqliteStatements, namespaces: Namespaces, opened: Opened) -> list[Row]:

@@ -16,7 +16,7 @@ from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.kernel import Scoring
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
 from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.judging import WIDER, Jury, reach
+from recollect.store.sqlite.judging import WIDER, Jury, Ranking, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row
@@ -50,30 +50,43 @@ class ByWords:
     def _first(self) -> Best:
         return self._searched.best(reach(self._limit), self._allowed)
 
-    def first(self) -> list[int]:
+    @cached_property
+    def first(self) -> Ranking:
         """Who will be looked at first."""
-        best = self._first if self._phrased is None else self._phrased
-        return best.numbers[: reach(self._limit)]
+        if self._phrased is None:
+            return self._first
+        numbers, scores = self._phrased
+        return numbers[: reach(self._limit)], scores[: reach(self._limit)]
 
-    def found(self, jury: Jury) -> list[Candidate]:
-        """The best memories in scope.
+    def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The best memories in scope, once the first were judged.
 
-        Whether the best fit the scope is looked at once they are known; only if too many of them do not, the
-        scope itself says who is in it. A quoted phrase is insisted on, unless nothing in scope has it.
+        Only if too many of them are not in it, the scope itself says who is. A quoted phrase is insisted on,
+        unless nothing in scope has it.
         """
         limit = self._limit
-        if self._phrased is not None and (found := self._judged(jury, self._phrased)):
-            return found
-        if len(found := self._judged(jury, self._first)) >= limit or len(self._first.numbers) < reach(limit):
-            return found
+        if self._phrased is not None:
+            if found := self._with_phrase(jury, judged):
+                return found[:limit]
+            (judged,) = jury.judged([self._first])
+        if len(judged) >= limit or len(self._first.numbers) < reach(limit):
+            return judged[:limit]
         most = reach(limit) * WIDER
         wider = self._searched.best(most, self._allowed)
-        if len(found := self._judged(jury, wider)) >= limit or len(wider.numbers) < most:
-            return found
-        return self._judged(jury, self._searched.best(limit, jury.everyone))
+        (found,) = jury.judged([wider])
+        if len(found) < limit and len(wider.numbers) >= most:
+            (found,) = jury.judged([self._searched.best(limit, jury.everyone)])
+        return found[:limit]
 
-    def _judged(self, jury: Jury, best: Best) -> list[Candidate]:
-        return jury.of_memories(best.numbers, best.scores, self._limit)
+    def _with_phrase(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Those far down the list are read only if they are needed."""
+        assert self._phrased is not None
+        numbers, scores = self._phrased
+        after = reach(self._limit)
+        if len(judged) >= self._limit or len(numbers) <= after:
+            return judged
+        (others,) = jury.judged([(numbers[after:], scores[after:])])
+        return [*judged, *others]
 
 
 def by_words(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate
+from recollect.store.packed import Packed
 from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.kernel import Known, Nearest, Within
+from recollect.store.sqlite.derived.kernel import Part, Within
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
@@ -23,6 +24,8 @@ from recollect.times import to_micros
 from recollect.types import KINDS, Scope
 
 Numbers = NDArray[np.int64]
+Ranking = tuple[list[int], list[float]]
+"""Memories by number, best first, and what they score."""
 WIDER = 8
 """When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
 _candidate = partial(tuple.__new__, Candidate)
@@ -62,27 +65,75 @@ class Jury:
         self._scope = scope
         self._namespaces = namespaces
         self._fingerprint = fingerprint
-        self._held = held if _is_told_by_segments(scope) else ()
+        self._parts = self._asked(held) if _is_told_by_segments(scope) else []
+        self._names = [part.segment.facts.names for part in self._parts]
         self._heard: set[int] = set()
-        self._known: Known = {}
+        self._looked_aside: set[int] = set()
+        self._found_aside: set[int] = set()
+        self._known: dict[int, tuple[Any, ...]] = {}
         self._vectors: dict[int, int | None] = {}
+
+    def _asked(self, held: Sequence[tuple[WordSegment, Numbers]]) -> list[Part]:
+        numbers = self._namespaces.numbers
+        return [
+            Part(segment, frozenset(stale.tolist()), [segment.span(number) for number in numbers])
+            for segment, stale in held
+        ]
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         return scope_parameters(self._scope, self._namespaces)
 
-    def hear(self, numbers: Iterable[int], doubtful: Iterable[int] = ()) -> None:
-        """Learn of these memories what is not known yet; of `doubtful` ones which vector they have now."""
-        wanted = set(numbers) - self._heard
-        self._heard |= wanted
-        left = self._not_told(sorted(wanted)) if self._held and wanted else wanted
+    def judged(self, rankings: Sequence[Ranking], doubtful: Iterable[int] = ()) -> list[Sequence[Candidate]]:
+        """Those of each ranking who are in scope, in its order.
+
+        Whoever must be read is read in one statement; of `doubtful` ones, which vector they have now.
+        """
+        told = [self._told(rankings, *ranking) for ranking in rankings]
+        left = {number for _, some in told for number in some if number not in self._heard}
         if self._fingerprint is not None:
-            left = left.union(number for number in doubtful if number not in self._vectors)
+            left.update(number for number in doubtful if number not in self._vectors)
         if left:
             self._read(sorted(left))
+        return [
+            self._joined(*ranking, packed) if some else packed
+            for ranking, (packed, some) in zip(rankings, told, strict=True)
+        ]
+
+    def _told(
+        self, rankings: Sequence[Ranking], numbers: list[int], scores: list[float]
+    ) -> tuple[Packed, list[int]]:
+        """What segments tell of a ranking, and who must be read."""
+        if not self._parts:
+            return Packed(b"", ()), numbers
+        aside = self._namespaces.aside
+        if aside is None:
+            aside = self._aside(rankings)
+        rows, left = kernel.told(self._parts, numbers, scores, self._within, aside)
+        return Packed(rows, self._names), left
+
+    def _aside(self, rankings: Sequence[Ranking]) -> frozenset[int]:
+        """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
+        wanted = sorted({number for numbers, _ in rankings for number in numbers} - self._looked_aside)
+        if wanted:
+            self._looked_aside.update(wanted)
+            found = self._statements.rows("aside", namespaces=self._namespaces.numbers, numbers=wanted)
+            self._found_aside.update(row[0] for row in found)
+        return frozenset(self._found_aside)
+
+    def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> list[Candidate]:
+        """What was told and what was read, in the order of a ranking."""
+        told = {each.key: each for each in packed}
+        known = self._known
+        return [
+            told.get(number) or _candidate((number, score, *known[number]))
+            for number, score in zip(numbers, scores, strict=True)
+            if number in told or number in known
+        ]
 
     def _read(self, numbers: list[int]) -> None:
         """In one statement, in the order in which they lie."""
+        self._heard.update(numbers)
         found = self._statements.rows(
             "judged", **self._parameters, numbers=numbers, fingerprint=self._fingerprint
         )
@@ -91,65 +142,24 @@ class Jury:
             self._vectors.update(dict.fromkeys(numbers))
             self._vectors.update([(row[0], row[-1]) for row in found])
 
-    def _not_told(self, wanted: list[int]) -> set[int]:
-        """Learn from the segments what they tell of these memories (ascending); those that must be read."""
-        must_be_read = self._aside(wanted)
-        if must_be_read:
-            wanted = [number for number in wanted if number not in must_be_read]
-        for segment, stale in self._held:
-            if len(stale):
-                outdated = set(stale.tolist())
-                must_be_read.update(number for number in wanted if number in outdated)
-                wanted = [number for number in wanted if number not in outdated]
-            for namespace in self._namespaces.numbers:
-                span = segment.span(namespace)
-                if wanted and span[0] < span[1]:
-                    wanted = kernel.told(segment, wanted, span, self._within, self._known)
-        return must_be_read.union(wanted)
-
     @cached_property
     def _within(self) -> Within:
         kinds = sum(1 << KINDS.index(kind) for kind in set(self._scope.kinds))
         ends = {"since": self._scope.since, "until": self._scope.until}
         return Within(kinds, **{name: to_micros(end) for name, end in ends.items() if end is not None})
 
-    def _aside(self, wanted: list[int]) -> set[int]:
-        """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
-        aside = self._namespaces.aside
-        if aside is None:
-            found = self._statements.rows("aside", namespaces=self._namespaces.numbers, numbers=wanted)
-            return {row[0] for row in found}
-        return set(aside.intersection(wanted))
-
-    def of_memories(self, numbers: Sequence[int], scores: Sequence[float], limit: int) -> list[Candidate]:
-        """The first of these that are in scope. Those far down the list are read only if they are needed."""
-        found: list[Candidate] = []
-        first = reach(limit)
-        for some in (slice(0, first), slice(first, None)):
-            if len(found) < limit and numbers[some]:
-                self.hear(numbers[some])
-                found += self._candidates(numbers[some], scores[some])
-        return found[:limit]
-
-    def of_vectors(self, nearest: Nearest, doubtful: Sequence[int], limit: int) -> list[Candidate]:
-        """The first of these whose memories are in scope and, where that is in doubt, have that vector."""
-        vectors, memories, scores = nearest
-        self.hear(memories, doubtful)
-        if self._vectors or len(set(memories)) < len(memories):  # some have a vector that was replaced
-            held: dict[int, float] = {}
-            for vector, memory, score in zip(vectors, memories, scores, strict=True):
-                if self._vectors.get(memory, vector) == vector:
-                    held.setdefault(memory, score)
-            memories, scores = list(held), list(held.values())
-        return self._candidates(memories, scores)[:limit]
-
-    def _candidates(self, numbers: Sequence[int], scores: Sequence[float]) -> list[Candidate]:
-        known = self._known
-        return [
-            _candidate((number, score, *known[number]))
-            for number, score in zip(numbers, scores, strict=True)
-            if number in known
-        ]
+    def of_vectors(
+        self, vectors: Sequence[int], ranking: Ranking, judged: Sequence[Candidate]
+    ) -> Sequence[Candidate]:
+        """Of those who were `judged` the ones who have that vector, where that is in doubt."""
+        memories, scores = ranking
+        if not self._vectors and len(set(memories)) == len(memories):
+            return judged
+        held: dict[int, float] = {}  # some have a vector that was replaced
+        for vector, memory, score in zip(vectors, memories, scores, strict=True):
+            if self._vectors.get(memory, vector) == vector:
+                held.setdefault(memory, score)
+        return self.judged([(list(held), list(held.values()))])[0]
 
     @cached_property
     def everyone(self) -> Numbers:

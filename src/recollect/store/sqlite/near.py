@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate, Key, Nearness, Vector
+from recollect.store.packed import keys_of
 from recollect.store.sqlite.derived import spans
 from recollect.store.sqlite.derived.kernel import Nearest
 from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.judging import WIDER, Jury, reach
+from recollect.store.sqlite.judging import WIDER, Jury, Ranking, reach
 from recollect.store.sqlite.search import Namespace, Namespaces
 from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
@@ -45,38 +46,48 @@ class Near:
         ]
         self._begun = self._begin(reach(self._limit), allowed)
 
-    def similarities(self, memories: Sequence[Key]) -> dict[Key, float]:
+    def similarities(self, candidates: Sequence[Candidate]) -> dict[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
-        asked: list[Any] = sorted(memories)
-        return {key: score for space in self._spaces for key, score in space.similarities(asked).items()}
+        asked = sorted(keys_of(candidates))
+        known: dict[Key, float] = {}
+        for space in self._spaces:
+            space.note_similarities(asked, known)
+        return known
 
     @cached_property
-    def first(self) -> Nearest:
-        """Who will be looked at first."""
+    def _nearest(self) -> Nearest:
         return self._begun()
 
-    def doubtful(self, nearest: Nearest) -> list[int]:
-        """Of these the memories whose vectors were read from rows earlier, and may have others by now."""
+    @property
+    def first(self) -> Ranking:
+        """Who will be looked at first."""
+        return self._nearest[1:]
+
+    @property
+    def doubtful(self) -> list[int]:
+        """Of the first the memories whose vectors were read from rows earlier, and may have others by now."""
+        return self._doubtful(self._nearest)
+
+    def _doubtful(self, nearest: Nearest) -> list[int]:
         upto = self._upto
         return [memory for number, memory in zip(nearest[0], nearest[1], strict=True) if number > upto]
 
-    def found(self, jury: Jury) -> list[Candidate]:
-        """The nearest memories in scope, nearest first.
+    def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The nearest memories in scope, nearest first, once the first were judged.
 
-        The nearest few are checked against the scope; only when too many of them were outside does the scope
-        itself say which vectors to look at.
+        Only when too many of them were outside does the scope itself say which vectors to look at.
         """
         limit = self._limit
-        found = self._judged(jury, self.first)
-        if len(found) >= limit or len(self.first[0]) < reach(limit):
-            return found
+        found = jury.of_vectors(self._nearest[0], self.first, judged)
+        if len(found) >= limit or len(self._nearest[0]) < reach(limit):
+            return found[:limit]
         most = reach(limit) * WIDER
         wider = self._begin(most, self._allowed)()
         if len(found := self._judged(jury, wider)) >= limit or len(wider[0]) < most:
-            return found
-        return self._found_of_everyone(jury)
+            return found[:limit]
+        return self._found_of_everyone(jury)[:limit]
 
-    def _found_of_everyone(self, jury: Jury) -> list[Candidate]:
+    def _found_of_everyone(self, jury: Jury) -> Sequence[Candidate]:
         """Vectors that memories had before may still be held: behind them, further ones are looked at."""
         most = reach(self._limit)
         while True:
@@ -86,8 +97,9 @@ class Near:
                 return found
             most *= WIDER
 
-    def _judged(self, jury: Jury, nearest: Nearest) -> list[Candidate]:
-        return jury.of_vectors(nearest, self.doubtful(nearest), self._limit)
+    def _judged(self, jury: Jury, nearest: Nearest) -> Sequence[Candidate]:
+        (judged,) = jury.judged([nearest[1:]], self._doubtful(nearest))
+        return jury.of_vectors(nearest[0], nearest[1:], judged)
 
     def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:
         """What gives the nearest of all, nearest first."""
@@ -134,16 +146,13 @@ class _Space:
         older = [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
         return older if newer is None else [*older, lambda: newer.nearest(most, memories)]
 
-    def similarities(self, memories: list[int]) -> dict[Key, float]:
+    def note_similarities(self, memories: list[int], known: dict[Key, float]) -> None:
         """How near these memories (ascending) are, by their newest vector."""
-        found: dict[Key, float] = {}
         for segment in self._segments:
-            near = zip(memories, segment.similar(self._number, self.vector, memories), strict=True)
-            found |= {key: score for key, score in near if score is not None}
+            segment.similar(self._number, self.vector, memories, known)
         if self._newer is not None:
             _, newer, newest = self._newer.of(np.array(memories, np.int64))
-            found.update(zip(newer.tolist(), newest.tolist(), strict=True))
-        return found
+            known.update(zip(newer.tolist(), newest.tolist(), strict=True))
 
 
 class _Newer(NamedTuple):

@@ -563,32 +563,82 @@ static PyObject *find(PyObject *self, PyObject *given)
     return result;
 }
 
-/* What ranking needs to know of the memory at a position: session, place in it, speaker, tokens, created. */
-static PyObject *fact_of(const Segment *segment, Py_ssize_t at, PyObject *names)
+/* A candidate as it is packed (store/packed.py). */
+typedef struct {
+    int64_t key;
+    double score;
+    int64_t session, created;
+    int32_t place, tokens, speaker, names;
+} Row;
+
+/* Which memories are told of. */
+typedef struct {
+    unsigned char kinds;
+    long long since, until;
+} Within;
+
+/* A memory that is judged: which one of the ranking it is, and where it stands. */
+typedef struct {
+    int64_t number;
+    Py_ssize_t rank, position;
+} Sought;
+
+enum { UNKNOWN, INSIDE, OUTSIDE, TO_BE_READ };
+
+/* A ranking of memories: by number, and for each of them what is known. */
+typedef struct {
+    Sought *sought;
+    Row *rows;
+    uint8_t *states;
+    Py_ssize_t count;
+} Judged;
+
+static int ascending(const void *one, const void *other)
 {
-    PyObject *speaker = PyList_GetItem(names, segment->speakers[at]), *fact = speaker ? PyTuple_New(5) : NULL;
-    if (!fact) return NULL;
-    const int64_t session = segment->sessions[at], place = segment->places[at];
-    PyTuple_SetItem(fact, 0, session > 0 ? PyLong_FromLongLong(session) : Py_NewRef(Py_None));
-    PyTuple_SetItem(fact, 1, place >= 0 ? PyLong_FromLongLong(place) : Py_NewRef(Py_None));
-    PyTuple_SetItem(fact, 2, Py_NewRef(speaker));
-    PyTuple_SetItem(fact, 3, PyLong_FromLong(segment->tokens[at]));
-    PyTuple_SetItem(fact, 4, PyLong_FromLongLong(segment->created[at]));
-    if (PyErr_Occurred()) Py_CLEAR(fact);
-    return fact;
+    const Sought *a = one, *b = other;
+    return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Where these memories (ascending) stand, of those from one place to another; -1 for one that does not. */
-static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t from, Py_ssize_t end)
+static int take_ranking(Judged *judged, PyObject *numbers, PyObject *scores)
 {
-    const Py_ssize_t count = PyList_Size(wanted);
-    Py_ssize_t *places = malloc((count + 1) * sizeof(Py_ssize_t));
-    if (!places) return (Py_ssize_t *)PyErr_NoMemory();
+    const Py_ssize_t count = judged->count = PyList_Size(numbers);
+    if (PyList_Size(scores) != count) return lying("a score is missing") != NULL;
+    judged->sought = malloc((count + 1) * sizeof(Sought));
+    judged->rows = calloc(count + 1, sizeof(Row));
+    judged->states = calloc(count + 1, 1);
+    if (!judged->sought || !judged->rows || !judged->states) return PyErr_NoMemory() != NULL;
     for (Py_ssize_t at = 0; at < count; at++) {
-        const int64_t number = PyLong_AsLongLong(PyList_GetItem(wanted, at));
-        from = place_among(segment->numbers, from, end, number);
-        places[at] = from < end && segment->numbers[from] == number ? from : -1;
-        if (places[at] < 0) continue;
+        const int64_t number = PyLong_AsLongLong(PyList_GetItem(numbers, at));
+        judged->sought[at] = (Sought){number, at, -1};
+        judged->rows[at].key = number;
+        judged->rows[at].score = PyFloat_AsDouble(PyList_GetItem(scores, at));
+    }
+    qsort(judged->sought, count, sizeof(Sought), ascending);
+    return !PyErr_Occurred();
+}
+
+/* Those of a set, of whom nothing is known yet, have to be read. */
+static int leave(Judged *judged, PyObject *numbers, PyObject *set)
+{
+    for (Py_ssize_t at = 0; PySet_Size(set) && at < judged->count; at++) {
+        if (judged->states[at]) continue;
+        const int is_in = PySet_Contains(set, PyList_GetItem(numbers, at));
+        if (is_in < 0) return 0;
+        if (is_in) judged->states[at] = TO_BE_READ;
+    }
+    return 1;
+}
+
+/* Where those who are not known yet stand, of those from one place to another. */
+static void find_places(Judged *judged, const Segment *segment, Py_ssize_t from, Py_ssize_t end)
+{
+    for (Py_ssize_t at = 0; at < judged->count; at++) {
+        Sought *sought = judged->sought + at;
+        sought->position = -1;
+        if (judged->states[sought->rank]) continue;
+        from = place_among(segment->numbers, from, end, sought->number);
+        if (from >= end || segment->numbers[from] != sought->number) continue;
+        sought->position = from;
         FETCH(segment->lengths + from, 1);
         FETCH(segment->kinds + from, 1);
         FETCH(segment->created + from, 1);
@@ -597,49 +647,71 @@ static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t fr
         FETCH(segment->tokens + from, 1);
         FETCH(segment->speakers + from, 1);
     }
-    return places;
 }
 
-/* Which memories are told of. */
-typedef struct {
-    unsigned char kinds;
-    long long since, until;
-} Within;
-
-/* Note what is known of the memory at a position, if it is wanted; 0 on error. */
-static int note(const Segment *segment, Py_ssize_t at, const Within *within, PyObject *number, PyObject *names, PyObject *known)
+/* Note what a segment says of those who were found in it; 0 if it lies. */
+static int note(Judged *judged, const Segment *segment, const Within *within, Py_ssize_t names, int32_t list)
 {
-    if (segment->kinds[at] > 7) return lying("there is no such kind") != NULL;
-    const int64_t created = segment->created[at];
-    if (!(within->kinds >> segment->kinds[at] & 1) || created < within->since || created >= within->until) return 1;
-    PyObject *fact = fact_of(segment, at, names);
-    const int is_noted = fact && !PyDict_SetItem(known, number, fact);
-    Py_XDECREF(fact);
-    return is_noted;
+    for (Py_ssize_t at = 0; at < judged->count; at++) {
+        const Py_ssize_t position = judged->sought[at].position, rank = judged->sought[at].rank;
+        if (position < 0 || !segment->lengths[position]) continue;
+        const int32_t speaker = segment->speakers[position], place = segment->places[position];
+        if (segment->kinds[position] > 7 || speaker < 0 || speaker >= names) return lying("there is no such thing") != NULL;
+        Row *row = judged->rows + rank;
+        const int64_t created = segment->created[position], session = segment->sessions[position];
+        const int is_in = within->kinds >> segment->kinds[position] & 1 && created >= within->since && created < within->until;
+        judged->states[rank] = is_in ? INSIDE : OUTSIDE;
+        *row = (Row){row->key, row->score, session > 0 ? session : 0, created, place >= 0 ? place : -1,
+                     segment->tokens[position], speaker, list};
+    }
+    return 1;
+}
+
+/* What one segment knows: it, its names, the memories that it has otherwise than they are, and the spans that are meant. */
+static int ask_segment(Judged *judged, PyObject *numbers, PyObject *part, const Within *within, int32_t list)
+{
+    PyObject *capsule, *names, *stale, *spans;
+    if (!PyArg_ParseTuple(part, "OO!OO!", &capsule, &PyList_Type, &names, &stale, &PyList_Type, &spans)) return 0;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    if (!segment || !leave(judged, numbers, stale)) return 0;
+    for (Py_ssize_t at = 0; at < PyList_Size(spans); at++) {
+        Py_ssize_t start, end;
+        if (!PyArg_ParseTuple(PyList_GetItem(spans, at), "nn", &start, &end)) return 0;
+        if (start < 0 || end < start || end > segment->memories) return lying("there is no such memory") != NULL;
+        find_places(judged, segment, start, end);
+        if (!note(judged, segment, within, PyList_Size(names), list)) return 0;
+    }
+    return 1;
+}
+
+/* Those who are in scope, packed, and the numbers of those who have to be read. */
+static PyObject *verdict(Judged *judged, PyObject *numbers)
+{
+    PyObject *left = PyList_New(0);
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; left && at < judged->count; at++) {
+        if (judged->states[at] == INSIDE) judged->rows[kept++] = judged->rows[at];
+        else if (judged->states[at] != OUTSIDE && PyList_Append(left, PyList_GetItem(numbers, at))) Py_CLEAR(left);
+    }
+    return left ? Py_BuildValue("y#N", (const char *)judged->rows, kept * (Py_ssize_t)sizeof(Row), left) : NULL;
 }
 
 static PyObject *told(PyObject *self, PyObject *given)
 {
-    PyObject *capsule, *wanted, *names, *known, *left = NULL;
-    Py_ssize_t start, end;
+    PyObject *numbers, *scores, *parts, *aside, *result = NULL;
     Within within;
-    if (!PyArg_ParseTuple(given, "OO!nnO!bLLO!", &capsule, &PyList_Type, &wanted, &start, &end, &PyList_Type, &names,
-                          &within.kinds, &within.since, &within.until, &PyDict_Type, &known))
+    if (!PyArg_ParseTuple(given, "O!O!O!bLLO", &PyList_Type, &numbers, &PyList_Type, &scores, &PyList_Type, &parts,
+                          &within.kinds, &within.since, &within.until, &aside))
         return NULL;
-    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    if (!segment) return NULL;
-    if (start < 0 || end < start || end > segment->memories) return lying("there is no such memory");
-    const Py_ssize_t count = PyList_Size(wanted);
-    Py_ssize_t *places = stand(segment, wanted, start, end);
-    if (places && !PyErr_Occurred()) left = PyList_New(0);
-    for (Py_ssize_t at = 0; left && at < count; at++) {
-        PyObject *number = PyList_GetItem(wanted, at);
-        const int is_there = places[at] >= 0 && segment->lengths[places[at]];
-        if (is_there ? !note(segment, places[at], &within, number, names, known) : PyList_Append(left, number))
-            Py_CLEAR(left);
-    }
-    free(places);
-    return left;
+    Judged judged = {NULL, NULL, NULL, 0};
+    int is_right = take_ranking(&judged, numbers, scores) && leave(&judged, numbers, aside);
+    for (Py_ssize_t at = 0; is_right && at < PyList_Size(parts); at++)
+        is_right = ask_segment(&judged, numbers, PyList_GetItem(parts, at), &within, (int32_t)at);
+    if (is_right && !PyErr_Occurred()) result = verdict(&judged, numbers);
+    free(judged.sought);
+    free(judged.rows);
+    free(judged.states);
+    return result;
 }
 
 static PyMethodDef methods[] = {

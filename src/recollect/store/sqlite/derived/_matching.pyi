@@ -21,14 +21,12 @@ def best(
     /,
 ) -> tuple[list[int], list[float]]: ...
 def told(
-    segment: Any,
     numbers: list[int],
-    start: int,
-    end: int,
-    names: list[str | None],
+    scores: list[float],
+    parts: list[tuple[Any, list[str | None], frozenset[int], list[tuple[int, int]]]],
     kinds: int,
     since: int,
     until: int,
-    known: dict[int, tuple[Any, ...]],
+    aside: frozenset[int],
     /,
-) -> list[int]: ...
+) -> tuple[bytes, list[int]]: ...

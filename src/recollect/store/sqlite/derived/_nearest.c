@@ -758,10 +758,11 @@ static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t fr
 
 static PyObject *similar(PyObject *self, PyObject *given)
 {
-    PyObject *capsule, *wanted, *result = NULL;
+    PyObject *capsule, *wanted, *known;
     Py_buffer vector;
     Py_ssize_t start, end, *places = NULL;
-    if (!PyArg_ParseTuple(given, "Oy*O!nn", &capsule, &vector, &PyList_Type, &wanted, &start, &end)) return NULL;
+    if (!PyArg_ParseTuple(given, "Oy*O!nnO!", &capsule, &vector, &PyList_Type, &wanted, &start, &end, &PyDict_Type, &known))
+        return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     if (!segment) goto ended;
     if (start < 0 || end < start || end > segment->count || vector.len != segment->held[CENTRE].len) {
@@ -771,20 +772,19 @@ static PyObject *similar(PyObject *self, PyObject *given)
     const float base = product_with_centre(segment, vector.buf);
     const Py_ssize_t count = PyList_Size(wanted);
     places = stand(segment, wanted, start, end);
-    if (places && !PyErr_Occurred()) result = PyList_New(count);
-    for (Py_ssize_t at = 0; result && at < count; at++) {
+    for (Py_ssize_t at = 0; places && !PyErr_Occurred() && at < count; at++) {
         const Py_ssize_t place = places[at];
         if (at + AHEAD < count && places[at + AHEAD] >= 0)
             FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
-        PyObject *found = place < 0 ? Py_NewRef(Py_None)
-                                    : PyFloat_FromDouble(base + near_by_bytes(segment, place, vector.buf));
-        if (found) PyList_SetItem(result, at, found);
-        else Py_CLEAR(result);
+        if (place < 0) continue;
+        PyObject *found = PyFloat_FromDouble(base + near_by_bytes(segment, place, vector.buf));
+        if (found) PyDict_SetItem(known, PyList_GetItem(wanted, at), found);
+        Py_XDECREF(found);
     }
 ended:
     free(places);
     PyBuffer_Release(&vector);
-    return result;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef methods[] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -50,21 +50,6 @@ class Facts:
         """Who speaks, by number."""
         letters, cuts = self._letters.tobytes(), self._cuts.tolist()
         return [None, *(letters[start:end].decode() for start, end in pairwise(cuts))]
-
-    def at(self, positions: Positions) -> Iterator[tuple[Any, ...]]:
-        """Of each, as a candidate has it: session, place in it, speaker, tokens, created."""
-        sessions, places, speakers, tokens, created = (
-            self.columns[name][positions] for name in ("sessions", "places", "speakers", "tokens", "created")
-        )
-        nothing = [None] * len(positions)
-        return zip(
-            [each or None for each in sessions.tolist()] if (in_any := sessions.any()) else nothing,
-            [place if place >= 0 else None for place in places.tolist()] if in_any else nothing,
-            [self.names[each] for each in speakers.tolist()] if speakers.any() else nothing,
-            tokens.tolist(),
-            created.tolist(),
-            strict=True,
-        )
 
 
 def build(facts: Sequence[Fact]) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.packed import ROW
 from recollect.store.sqlite.derived import bm25, spans
 from recollect.store.sqlite.derived.codes import Asked, Floats, decoded, products
 
@@ -107,19 +108,22 @@ def nearest_at(segment: VectorSegment, vector: Floats, places: NDArray[np.intp],
 
 
 def similar(
-    segment: VectorSegment, vector: Floats, memories: list[int], span: tuple[int, int]
-) -> list[float | None]:
-    """How near the vectors of these memories (ascending) are that stand in a span, to three digits; None
-    where none does."""
+    segment: VectorSegment,
+    vector: Floats,
+    memories: list[int],
+    span: tuple[int, int],
+    known: dict[Any, float],
+) -> None:
+    """Note how near the vectors of these memories (ascending) are that stand in a span, to three digits."""
     if COMPILED:
-        return _nearest.similar(segment.handle, vector, memories, *span)
+        return _nearest.similar(segment.handle, vector, memories, *span, known)
     coded = segment.coded
     places = spans.positions(segment.memories, span, np.array(memories, np.int64))
     places = places[coded.scale[places] > 0]
     scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
     scores += segment.centre @ vector
-    known: dict[int, float] = dict(zip(segment.memories[places].tolist(), scores.tolist(), strict=True))
-    return [known.get(memory) for memory in memories]
+    known.update(zip(segment.memories[places].tolist(), scores.tolist(), strict=True))
+    return None
 
 
 def _share(count: int) -> int:
@@ -267,22 +271,51 @@ class Within(NamedTuple):
     until: int = 2**63 - 1
 
 
-Known = dict[int, tuple[Any, ...]]
-"""By number what ranking needs to know of a memory: session, place in it, speaker, tokens, created."""
+class Part(NamedTuple):
+    """A segment, the memories that it has otherwise than they are, and from where to where it is asked."""
+
+    segment: WordSegment
+    stale: frozenset[int]
+    spans: list[tuple[int, int]]
 
 
 def told(
-    segment: WordSegment, numbers: list[int], span: tuple[int, int], within: Within, known: Known
-) -> list[int]:
-    """Note what is known of those of these memories (ascending) that are wanted; who stands elsewhere."""
+    parts: Sequence[Part], numbers: list[int], scores: list[float], within: Within, aside: frozenset[int]
+) -> tuple[bytes, list[int]]:
+    """Of a ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside` has it.
+
+    Of several segments the first that has a memory tells.
+    """
     if COMPILED:
-        return _matching.told(segment.handle, numbers, *span, segment.facts.names, *within, known)
-    docs = segment.within(span, np.array(numbers, np.int64))
+        asked = [(each.segment.handle, each.segment.facts.names, each.stale, each.spans) for each in parts]
+        return _matching.told(numbers, scores, asked, *within, aside)
+    rows: dict[int, tuple[Any, ...] | None] = {}
+    to_be_read = set(aside)
+    for at, part in enumerate(parts):
+        to_be_read |= {number for number in part.stale if number not in rows}
+        for span in part.spans:
+            wanted = np.array(sorted(set(numbers) - to_be_read - set(rows)), np.int64)
+            rows |= _rows_of(part.segment, span, wanted, within, at)
+    found = [(number, score) for number, score in zip(numbers, scores, strict=True) if number in rows]
+    packed = [ROW.pack(number, score, *row) for number, score in found if (row := rows[number])]
+    return b"".join(packed), [number for number in numbers if number not in rows]
+
+
+def _rows_of(
+    segment: WordSegment, span: tuple[int, int], wanted: NDArray[np.int64], within: Within, at: int
+) -> dict[int, tuple[Any, ...] | None]:
+    """What a segment says of those who are in it: session, created, place, tokens, speaker; None if it is not
+    within."""
+    docs = segment.within(span, wanted)
     docs = docs[segment.lengths[docs] > 0]
-    columns = segment.facts.columns
-    created, kinds = columns["created"][docs], columns["kinds"][docs]
-    inside = (within.kinds >> kinds & 1).astype(np.bool_)
-    inside &= (created >= within.since) & (created < within.until)
-    here = set(segment.numbers[docs].tolist())
-    known.update(zip(segment.numbers[docs[inside]].tolist(), segment.facts.at(docs[inside]), strict=True))
-    return [number for number in numbers if number not in here]
+    names = ("sessions", "created", "places", "tokens", "speakers", "kinds")
+    columns = [segment.facts.columns[name][docs] for name in names]
+    if (columns[-1] > 7).any() or not np.isin(columns[-2], np.arange(len(segment.facts.names))).all():
+        raise IndexError("there is no such thing")
+    rows = zip(segment.numbers[docs].tolist(), *(column.tolist() for column in columns), strict=True)
+    return {
+        number: (max(session, 0), created, max(place, -1), tokens, speaker, at)
+        if within.kinds >> kind & 1 and within.since <= created < within.until
+        else None
+        for number, session, created, place, tokens, speaker, kind in rows
+    }

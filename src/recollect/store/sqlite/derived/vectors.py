@@ -76,9 +76,9 @@ class VectorSegment:
         permitted[among - start] = True
         return kernel.nearest(self, vector, span, looked, permitted)
 
-    def similar(self, namespace: int, vector: Floats, memories: list[int]) -> list[float | None]:
-        """How near these memories (ascending) are; None for one that has no vector here."""
-        return kernel.similar(self, vector, memories, self.span(namespace))
+    def similar(self, namespace: int, vector: Floats, memories: list[int], known: dict[Any, float]) -> None:
+        """Note how near those of these memories (ascending) are that have a vector here."""
+        kernel.similar(self, vector, memories, self.span(namespace), known)
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""
