@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Unpack, overload
 
 from recollect import checks, recalling
@@ -44,6 +45,34 @@ WORTH_TELLING = 0.25
 """What scores less than this share of the best hit is left out of a context or a story."""
 
 TimeGiven = str | tuple[When | None, When | None] | None
+
+
+@lru_cache(maxsize=100, typed=True)
+def _options(
+    mode: Mode,
+    fusion: Fusion,
+    limit: int,
+    weights: Mapping[str, float] | None,
+    threshold: float | None,
+    rerank: Names,
+    neighbours: int,
+    prefilter_limit: int,
+    expand: recalling.Expansion,
+    min_confidence: Confidence,
+) -> recalling.Options:
+    """How to search and rank, checked; most recalls ask for the same."""
+    return recalling.checked(
+        mode=checks.choice(mode, MODES, what="mode"),
+        fusion=checks.choice(fusion, FUSIONS, what="fusion"),
+        limit=checks.limit(limit),
+        weights=weights,
+        threshold=threshold,
+        factors=checks.choices(rerank, FACTORS, what="factor to rerank by"),
+        neighbours=checks.limit(neighbours, what="neighbours", lowest=0, highest=20),
+        prefilter_limit=checks.limit(prefilter_limit, what="prefilter_limit", highest=10_000),
+        expansion=expand,
+        min_confidence=checks.choice(min_confidence, CONFIDENCES, what="min_confidence"),
+    )
 
 
 class Finding(Front):
@@ -103,18 +132,11 @@ class Finding(Front):
         "strong", nothing is returned when no answer seems to be there. What is returned grows more salient,
         unless `reinforce=False`; within a session it is linked as recalled either way.
         """
-        options = recalling.checked(
-            mode=checks.choice(mode, MODES, what="mode"),
-            fusion=checks.choice(fusion, FUSIONS, what="fusion"),
-            limit=checks.limit(limit),
-            weights=weights,
-            threshold=threshold,
-            factors=checks.choices(rerank, FACTORS, what="factor to rerank by"),
-            neighbours=checks.limit(neighbours, what="neighbours", lowest=0, highest=20),
-            prefilter_limit=checks.limit(prefilter_limit, what="prefilter_limit", highest=10_000),
-            expansion=expand,
-            min_confidence=checks.choice(min_confidence, CONFIDENCES, what="min_confidence"),
-        )
+        given = mode, fusion, limit, weights, threshold, rerank, neighbours, prefilter_limit, expand
+        try:
+            options = _options(*given, min_confidence)  # type: ignore[arg-type]
+        except TypeError:  # a list or a dictionary among them
+            options = _options.__wrapped__(*given, min_confidence)
         found = self._recall(query, options, timeframe, filters, include_documents=include_documents)
         self._note_use(found, raised=checks.flag(reinforce, what="reinforce"))
         return found

@@ -157,17 +157,25 @@ static int share_meaning(Mixed *mixed, const Rules *rules, PyObject *extra)
     return 1;
 }
 
-static int falling(const void *one, const void *other)
+/* Put so many of the highest first, in order: few of many are ever moved. */
+static void put_first(double *values, Py_ssize_t count, Py_ssize_t wanted)
 {
-    const double a = *(const double *)one, b = *(const double *)other;
-    return (a < b) - (a > b);
+    Py_ssize_t held = 0;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        const double value = values[at];
+        if (held == wanted && value <= values[held - 1]) continue;
+        Py_ssize_t to = held < wanted ? held++ : held - 1;
+        values[at] = values[to];
+        for (; to && values[to - 1] < value; to--) values[to] = values[to - 1];
+        values[to] = value;
+    }
 }
 
 /* How far the best is above the mean of the next ones; those who are not in the list have 0. */
 static double standing_out(double *shares, Py_ssize_t count, const Rules *rules)
 {
     double others = 0;
-    qsort(shares, count, sizeof(double), falling);
+    put_first(shares, count, (Py_ssize_t)rules->compared);
     for (Py_ssize_t at = 1; at < count && at < rules->compared; at++) others += shares[at];
     return shares[0] - others / (rules->compared - 1);
 }

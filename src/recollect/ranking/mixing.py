@@ -69,9 +69,11 @@ def mixed(
         limit,
         rules.least,
     )
-    sides = legs.keyword, legs.semantic
+    sides = [
+        side.at if isinstance(side, Packed) else side.__getitem__ for side in (legs.keyword, legs.semantic)
+    ]
     return count, [
-        _fused((sides[side][at], base, words and _opinion(words), meaning and _opinion(meaning), lent, ()))
+        _fused((sides[side](at), base, words and _opinion(words), meaning and _opinion(meaning), lent, ()))
         for side, at, base, words, meaning, lent in found
     ]
 

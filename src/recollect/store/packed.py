@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from struct import Struct
 from typing import Any, overload
 
@@ -13,6 +14,7 @@ ROW = Struct("=qdqqiiii")
 the names, and of which list of them."""
 _KEY, _SPEAKER, _LIST = 0, 10, 11
 Names = Sequence[Sequence[str | None]]
+_candidate = partial(tuple.__new__, Candidate)
 
 
 class Packed(Sequence[Candidate]):
@@ -38,7 +40,11 @@ class Packed(Sequence[Candidate]):
             return list(self)[at]
         if not -len(self) <= at < len(self):
             raise IndexError("there is no such candidate")
-        return self._candidate(ROW.unpack_from(self.rows, at % len(self) * ROW.size))
+        return self.at(at % len(self))
+
+    def at(self, place: int) -> Candidate:
+        """The one at a place that is known to be there."""
+        return self._candidate(ROW.unpack_from(self.rows, place * ROW.size))
 
     def __iter__(self) -> Iterator[Candidate]:
         return map(self._candidate, ROW.iter_unpack(self.rows))
@@ -67,14 +73,9 @@ class Packed(Sequence[Candidate]):
 
     def _candidate(self, row: tuple[Any, ...]) -> Candidate:
         key, score, session, created, place, tokens, speaker, names = row
-        return Candidate(
-            key,
-            score,
-            session or None,
-            place if place >= 0 else None,
-            self.names[names][speaker],
-            tokens,
-            created,
+        position = place if place >= 0 else None
+        return _candidate(
+            (key, score, session or None, position, self.names[names][speaker], tokens, created)
         )
 
 

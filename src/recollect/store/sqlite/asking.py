@@ -31,11 +31,12 @@ def ask(
     opened = opened or Opened()
     are_replaced = nearness is not None and any(space.removed for space in namespaces.values())
     fingerprint = nearness.generation.fingerprint if nearness and are_replaced else None
-    jury = Jury(statements, scope, namespaces, fingerprint, opened.held([row[0] for row in changed]))
+    held = opened.held([row[0] for row in changed])
+    jury = Jury(statements, scope, namespaces, fingerprint, held)
     near = Near(statements, arenas, opened, namespaces, nearness, allowed) if nearness else None
     worded = None
     if opened.words and namespaces and words and words.query:
-        worded = by_words(statements, namespaces, words, opened, allowed, changed)
+        worded = by_words(statements, namespaces, words, opened.words_upto, held, allowed, changed)
     first = [leg.first for leg in (worded, near) if leg is not None]
     judged = iter(jury.judged(first, near.doubtful if near else ()) if first else ())
     if worded is not None:

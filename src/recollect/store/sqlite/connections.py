@@ -55,7 +55,7 @@ class Connections:
         """Open the file, or make it; without a path, a store in memory that ends with this object."""
         self.path = path
         self.read_only = False
-        self._place = path.absolute() if path else None  # wherever the process goes
+        self._place = str(path.absolute()) if path else None  # wherever the process goes
         self._name = str(self._place) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: dict[apsw.Connection, int] = {}  # and by which thread
@@ -198,7 +198,7 @@ class Connections:
     def _identify(self) -> tuple[int, int] | None:
         """Which file is at the path now; None for none."""
         try:
-            found = self._place.stat() if self._place else None
+            found = os.stat(self._place) if self._place else None  # noqa: PTH116  (every recall asks)
         except OSError:
             return None
         return (found.st_dev, found.st_ino) if found else None

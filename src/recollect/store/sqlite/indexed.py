@@ -15,7 +15,7 @@ from recollect.store.sqlite.derived import bm25, kernel, matching
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.kernel import Scoring
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
-from recollect.store.sqlite.derived.shelf import Opened
+from recollect.store.sqlite.derived.shelf import Held
 from recollect.store.sqlite.judging import WIDER, Jury, Ranking, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
 from recollect.store.sqlite.statements import SqliteStatements
@@ -35,7 +35,8 @@ class ByWords:
         statements: SqliteStatements,
         namespaces: Namespaces,
         words: Words,
-        opened: Opened,
+        upto: int,
+        held: Held,
         allowed: NDArray[np.int64] | None,
         changed: Sequence[Row],
         phrased: Sequence[Row],
@@ -43,7 +44,7 @@ class ByWords:
         """Of `allowed` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any."""
         self._limit = words.limit
         self._allowed = allowed
-        self._searched = _searched(statements, namespaces, words.query, opened, changed)
+        self._searched = _searched(statements, namespaces, words.query, upto, held, changed)
         self._phrased = self._searched.best_with(phrased, words.query) if phrased else None
 
     @cached_property
@@ -93,11 +94,12 @@ def by_words(
     statements: SqliteStatements,
     namespaces: Namespaces,
     words: Words,
-    opened: Opened,
+    upto: int,
+    held: Held,
     allowed: NDArray[np.int64] | None,
     changed: Sequence[Row],
 ) -> ByWords | None:
-    """A question to the segments; None where FTS5 knows better."""
+    """A question to what is `held`, which has all `upto` a number; None where FTS5 knows better."""
     phrases = words.query.phrases
     if len(phrases) > 1 or _needs_order(words.query):
         return None
@@ -106,7 +108,7 @@ def by_words(
         phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
     if len(phrased) > MOST_PHRASED:
         return None
-    return ByWords(statements, namespaces, words, opened, allowed, changed, phrased)
+    return ByWords(statements, namespaces, words, upto, held, allowed, changed, phrased)
 
 
 def _needs_order(query: KeywordQuery) -> bool:
@@ -118,17 +120,17 @@ def _searched(
     statements: SqliteStatements,
     namespaces: Namespaces,
     query: KeywordQuery,
-    opened: Opened,
+    upto: int,
+    held: Held,
     changed: Sequence[Row],
 ) -> Searched:
-    upto = opened.words_upto
     newer: list[Row] = []
     if 0 < namespaces.state.memory - upto <= FEW_NEWER:
         newer = statements.unchanged(("newer", upto), lambda: statements.rows("newer_terms", upto=upto))
     elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
         newer = statements.rows("newer_words", match=expression, upto=upto)
-    return Searched.of(opened, query, namespaces, newer, changed)
+    return Searched.of(held, query, namespaces, newer, changed)
 
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
@@ -232,7 +234,7 @@ class Searched(NamedTuple):
     @classmethod
     def of(
         cls,
-        opened: Opened,
+        held: Held,
         query: KeywordQuery,
         namespaces: Namespaces,
         rows: Sequence[Row],
@@ -241,7 +243,6 @@ class Searched(NamedTuple):
         """Look up the words of a question: in segments, in newer `rows` that match, in those that changed."""
         wanted = wanted_terms(query)
         fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
-        held = opened.held([row[0] for row in changed])
         sought, numbers = [each.bounds for each in wanted], namespaces.numbers
         leaves = [Leaf.looked_up(segment, sought, numbers, stale) for segment, stale in held]
         counted = statistics(namespaces.statistics)

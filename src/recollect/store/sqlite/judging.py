@@ -17,7 +17,7 @@ from recollect.store.base import Candidate
 from recollect.store.packed import Packed
 from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.kernel import Part, Within
-from recollect.store.sqlite.derived.words import WordSegment
+from recollect.store.sqlite.derived.shelf import Held
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
 from recollect.times import to_micros
@@ -54,13 +54,9 @@ class Jury:
         scope: Scope,
         namespaces: Namespaces,
         fingerprint: str | None,
-        held: Sequence[tuple[WordSegment, Numbers]] = (),
+        held: Held = (),
     ) -> None:
-        """With the `fingerprint` of a generation, who still has a vector of that one is known too.
-
-        `held` are segments, the newest first, each with the memories (ascending) that it has otherwise than
-        they are.
-        """
+        """With the `fingerprint` of a generation, who still has a vector of that one is known too."""
         self._statements = statements
         self._scope = scope
         self._namespaces = namespaces
@@ -73,7 +69,7 @@ class Jury:
         self._known: dict[int, tuple[Any, ...]] = {}
         self._vectors: dict[int, int | None] = {}
 
-    def _asked(self, held: Sequence[tuple[WordSegment, Numbers]]) -> list[Part]:
+    def _asked(self, held: Held) -> list[Part]:
         numbers = self._namespaces.numbers
         return [
             Part(segment, frozenset(stale.tolist()), [segment.span(number) for number in numbers])

@@ -360,7 +360,7 @@ static Py_ssize_t look_at_some(const Segment *segment, const float *vector, Best
     return kept;
 }
 
-/* How far estimates are from what they estimate: the mean, and three times the deviation. */
+/* How far estimates are from what they estimate: the mean, and twice the deviation. */
 typedef struct {
     float mean, far;
 } Error;
@@ -374,7 +374,7 @@ static Error error_of(const float *estimates, const float *scores, Py_ssize_t co
         squares += apart * apart;
     }
     const double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
-    return (Error){(float)mean, 3 * (float)sqrt(variance > 0 ? variance : 0)};
+    return (Error){(float)mean, 2 * (float)sqrt(variance > 0 ? variance : 0)};
 }
 
 /* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and

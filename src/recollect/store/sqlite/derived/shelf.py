@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -33,6 +34,10 @@ class Listed(NamedTuple):
     size: int
 
 
+Held = Sequence[tuple[WordSegment, NDArray[np.int64]]]
+"""Segments of words, the newest first, each with the memories that it has otherwise than they are."""
+
+
 class Opened(NamedTuple):
     """The segments of one state of the store, oldest first; up to which memory and vector they were read."""
 
@@ -47,7 +52,7 @@ class Opened(NamedTuple):
         """Whether a listed file can't be used: all are done without, until somebody makes them anew."""
         return bool(self.listed) and not self.words and not self.vectors
 
-    def held(self, changed: Sequence[int]) -> list[tuple[WordSegment, NDArray[np.int64]]]:
+    def held(self, changed: Sequence[int]) -> Held:
         """The words' segments, the newest first, each with the memories that it has otherwise than they are.
 
         `changed` are those that none has as they are now.
@@ -67,7 +72,7 @@ class Opened(NamedTuple):
 class _Held(NamedTuple):
     """A file that is mapped."""
 
-    path: Path
+    path: str
     segment: WordSegment | VectorSegment
 
 
@@ -117,7 +122,8 @@ class Shelf:
     def _are_whole(self) -> bool:
         """Whether files that are mapped are as long as they were: reading beyond an end would be fatal."""
         try:
-            return all(held.path.stat().st_size == held.segment.bytes for held in self._files.values())
+            held = self._files.values()
+            return all(os.stat(each.path).st_size == each.segment.bytes for each in held)  # noqa: PTH116
         except OSError:
             return False
 
@@ -166,7 +172,7 @@ class Shelf:
         arrays, size = files.read(path)
         try:
             segment = (WordSegment if listed.kind == "words" else VectorSegment)(arrays, size)
-            return _Held(path, segment)
+            return _Held(str(path), segment)
         except KeyError as error:
             raise Unreadable(f"{listed.name} has no {error}") from error
 
