@@ -23,6 +23,7 @@
 #include "processors.h"
 
 #define AHEAD 6
+#define FURTHER 2048 /* the processor itself looks no further ahead than to the end of a page */
 #define BLOCK 256
 #define TOGETHER 32
 #define STEPS 127
@@ -94,18 +95,20 @@ static void (*add_signs)(const uint8_t *, const uint8_t *, Py_ssize_t, uint16_t 
 __attribute__((target("avx2"))) static void
 add_signs_256(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
 {
-    const __m256i half = _mm256_set1_epi8(15), lower = _mm256_set1_epi16(255);
+    const __m256i half = _mm256_set1_epi8(15);
     __m256i even = _mm256_setzero_si256(), odd = even;
     for (Py_ssize_t byte = 0; byte < bytes; byte++, signs += TOGETHER, tables += 32) {
+        _mm_prefetch((const char *)signs + FURTHER, _MM_HINT_T0);
         const __m256i some = _mm256_loadu_si256((const __m256i *)signs);
         const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tables));
         const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(tables + 16)));
         const __m256i both = _mm256_add_epi8(
             _mm256_shuffle_epi8(low, _mm256_and_si256(some, half)),
             _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(some, 4), half)));
-        even = _mm256_add_epi16(even, _mm256_and_si256(both, lower));
+        even = _mm256_add_epi16(even, both);
         odd = _mm256_add_epi16(odd, _mm256_srli_epi16(both, 8));
     }
+    even = _mm256_sub_epi16(even, _mm256_slli_epi16(odd, 8)); /* what the odd ones added to them */
     const __m256i first = _mm256_unpacklo_epi16(even, odd), second = _mm256_unpackhi_epi16(even, odd);
     _mm256_storeu_si256((__m256i *)sums, _mm256_permute2x128_si256(first, second, 0x20));
     _mm256_storeu_si256((__m256i *)(sums + 16), _mm256_permute2x128_si256(first, second, 0x31));
