@@ -300,6 +300,48 @@ def test_export_and_import_take_no_notice(memories: Memories, tmp_path: Path) ->
                 ]
 
 
+def test_labels_that_have_the_same_terms_are_told_apart(memories: Memories) -> None:
+    """What lacks the label of a scope is not found, however like it its own is."""
+    alike = [
+        "to do",
+        "To Do",
+        "to-do",
+        "to  do",
+        "to\\x20do",
+        "do to",
+        "\u00e9t\u00e9",
+        "e\u0301te\u0301",
+        "!",
+        "?",
+    ]
+    for label in alike:
+        memories.remember(
+            f"A harbour for {label}", tags=[label], speaker=label, id=f"id {alike.index(label)}"
+        )
+    memories.settle()
+    for label in alike:
+        for scope in ({"tags": label}, {"speaker": label}, {"tags": [label], "speaker": alike}):
+            found = assert_same(memories, "harbour", **scope)
+            assert len(found) == 1, (label, scope)
+        with_phrase = memories.recall('"a harbour"', tags=label, reinforce=False)
+        assert [hit.memory.tags for hit in with_phrase] == [(label,)]
+    assert not assert_same(memories, "harbour", tags=["to do", "To Do"])
+
+
+def test_labels_that_changed_are_those_of_now(memories: Memories) -> None:
+    kept = memories.remember_many(
+        Draft(f"The harbour number {number}", tags=["Old", "all"], speaker="Ana") for number in range(40)
+    )
+    memories.settle()
+    for number in range(0, 20, 2):
+        memories.update(kept[number].id, tags=["old", "all"])
+    for settled in (False, True):
+        for scope, count in (({"tags": "Old"}, 30), ({"tags": "old"}, 10), ({"tags": "all"}, 40)):
+            assert len(assert_same(memories, "harbour", 50, **scope)) == count, (settled, scope)
+        memories._store._background._build(1)  # type: ignore[attr-defined]
+        assert len(listed(memories)) >= 2
+
+
 def test_doctor_rebuild_makes_segments_anew(memories: Memories, path: Path) -> None:
     memories.remember_many(drafts(random.Random(1), 50))
     memories.settle()

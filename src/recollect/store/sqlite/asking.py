@@ -27,11 +27,14 @@ def ask(
 ) -> Found:
     """What each leg finds in a scope, with the segments where there are some."""
     changed = changes(statements, namespaces, opened) if opened else []
-    allowed = narrowed(statements, namespaces, scope, opened, changed) if opened else None
+    otherwise = [row[0] for row in changed]
+    held = opened.held(otherwise) if opened else []
+    allowed = None
+    if opened:
+        allowed = narrowed(statements, namespaces, scope, held, opened.words_upto, otherwise)
     opened = opened or Opened()
     are_replaced = nearness is not None and any(space.removed for space in namespaces.values())
     fingerprint = nearness.generation.fingerprint if nearness and are_replaced else None
-    held = opened.held([row[0] for row in changed])
     jury = Jury(statements, scope, namespaces, fingerprint, held)
     near = Near(statements, arenas, opened, namespaces, nearness, allowed) if nearness else None
     worded = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
-from recollect.store.sqlite.derived import bm25, kernel, matching
+from recollect.store.sqlite.derived import bm25, kernel, matching, spans
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.kernel import Scoring
 from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
@@ -45,7 +46,9 @@ class ByWords:
         self._limit = words.limit
         self._allowed = allowed
         self._searched = _searched(statements, namespaces, words.query, upto, held, changed)
-        self._phrased = self._searched.best_with(phrased, words.query) if phrased else None
+        self._phrased: Best | None = None
+        if phrased:
+            self._phrased = _among(self._searched.best_with(phrased, words.query), allowed)
 
     @cached_property
     def _first(self) -> Best:
@@ -292,9 +295,15 @@ class Searched(NamedTuple):
         return found
 
     def _freshest(self, most: int, allowed: NDArray[np.int64] | None) -> Best:
+        if not self.fresh.rows:
+            return Best([], [])
         found = self.fresh.best(self.namespaces, self.rarity, self.average)
-        if allowed is not None:
-            inside = set(allowed.tolist())
-            pairs = [pair for pair in zip(*found, strict=True) if pair[0] in inside]
-            found = Best([number for number, _ in pairs], [score for _, score in pairs])
-        return Best.of([found], most)
+        return Best.of([_among(found, allowed)], most)
+
+
+def _among(best: Best, allowed: NDArray[np.int64] | None) -> Best:
+    """Those of `allowed` (ascending) alone, if given."""
+    if allowed is None:
+        return best
+    inside = spans.among(np.array(best.numbers, np.int64), allowed).tolist()
+    return Best(list(compress(best.numbers, inside)), list(compress(best.scores, inside)))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate
-from recollect.store.packed import Packed
+from recollect.store.packed import ROW, Packed
 from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.kernel import Part, Within
 from recollect.store.sqlite.derived.shelf import Held
@@ -28,7 +28,6 @@ Ranking = tuple[list[int], list[float]]
 """Memories by number, best first, and what they score."""
 WIDER = 8
 """When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
-_candidate = partial(tuple.__new__, Candidate)
 
 
 def reach(limit: int) -> int:
@@ -37,10 +36,10 @@ def reach(limit: int) -> int:
 
 
 def _is_told_by_segments(scope: Scope) -> bool:
-    """Whether it asks for nothing but kinds, an interval, and what holds now."""
+    """Whether it asks for nothing but kinds, an interval, labels, and what holds now."""
     others = (
-        scope.sectors, scope.tiers, scope.tags, scope.speakers, scope.sessions, scope.languages,
-        scope.documents, scope.min_salience, scope.as_of, scope.include_superseded, scope.older_than,
+        scope.sectors, scope.tiers, scope.sessions, scope.languages, scope.documents, scope.min_salience,
+        scope.as_of, scope.include_superseded, scope.older_than,
     )  # fmt: skip
     return not any(others)
 
@@ -56,13 +55,18 @@ class Jury:
         fingerprint: str | None,
         held: Held = (),
     ) -> None:
-        """With the `fingerprint` of a generation, who still has a vector of that one is known too."""
+        """With the `fingerprint` of a generation, who still has a vector of that one is known too.
+
+        Nobody in what is `held` is ever judged who lacks the labels of the scope: see narrowing.py.
+        """
         self._statements = statements
         self._scope = scope
         self._namespaces = namespaces
         self._fingerprint = fingerprint
         self._parts = self._asked(held) if _is_told_by_segments(scope) else []
-        self._names = [part.segment.facts.names for part in self._parts]
+        self._names: list[list[str | None]] = [part.segment.facts.names for part in self._parts]
+        self._names.append([None])
+        self._speakers: dict[str | None, int] = {None: 0}
         self._heard: set[int] = set()
         self._looked_aside: set[int] = set()
         self._found_aside: set[int] = set()
@@ -101,7 +105,7 @@ class Jury:
     ) -> tuple[Packed, list[int]]:
         """What segments tell of a ranking, and who must be read."""
         if not self._parts:
-            return Packed(b"", ()), numbers
+            return Packed(b"", self._names), numbers
         aside = self._namespaces.aside
         if aside is None:
             aside = self._aside(rankings)
@@ -117,15 +121,40 @@ class Jury:
             self._found_aside.update(row[0] for row in found)
         return frozenset(self._found_aside)
 
-    def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> list[Candidate]:
+    def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> Packed:
         """What was told and what was read, in the order of a ranking."""
-        told = {each.key: each for each in packed}
-        known = self._known
-        return [
-            told.get(number) or _candidate((number, score, *known[number]))
-            for number, score in zip(numbers, scores, strict=True)
-            if number in told or number in known
-        ]
+        told = {key: at for at, key in enumerate(packed.keys())}
+        rows, known = packed.rows, self._known
+        return Packed(
+            b"".join(
+                [
+                    rows[told[number] * ROW.size :][: ROW.size]
+                    if number in told
+                    else self._row(number, score, *known[number])
+                    for number, score in zip(numbers, scores, strict=True)
+                    if number in told or number in known
+                ]
+            ),
+            self._names,
+        )
+
+    def _row(
+        self,
+        number: int,
+        score: float,
+        session: int | None,
+        place: int | None,
+        speaker: str | None,
+        tokens: int,
+        created: int,
+    ) -> bytes:
+        """One that was read, packed."""
+        if speaker not in self._speakers:
+            self._speakers[speaker] = len(self._speakers)
+            self._names[-1].append(speaker)
+        position = -1 if place is None else place
+        who = self._speakers[speaker], len(self._names) - 1
+        return ROW.pack(number, score, session or 0, created, position, tokens, *who)
 
     def _read(self, numbers: list[int]) -> None:
         """In one statement, in the order in which they lie."""

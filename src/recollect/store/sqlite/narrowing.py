@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.query.terms import terms_of
-from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.derived.words import WordSegment
+from recollect.store.sqlite.derived import kernel, spans
+from recollect.store.sqlite.derived.shelf import Held
+from recollect.store.sqlite.derived.words import SPEAKER, TAG, WordSegment, label
 from recollect.store.sqlite.search import Namespaces
-from recollect.store.statements import Row, Statements
+from recollect.store.statements import Statements
 from recollect.types import Scope
 
 FEW, SHARE = 1_000, 50
@@ -23,11 +22,19 @@ FEW, SHARE = 1_000, 50
 
 
 def narrowed(
-    statements: Statements, namespaces: Namespaces, scope: Scope, opened: Opened, changed: Sequence[Row]
+    statements: Statements,
+    namespaces: Namespaces,
+    scope: Scope,
+    held: Held,
+    upto: int,
+    changed: Sequence[int],
 ) -> NDArray[np.int64] | None:
-    """Everyone who may be in scope, ascending; None if nothing tells, or too many may."""
+    """Everyone who may be in scope, ascending; None if nothing tells, or too many may.
+
+    Of what is `held`, which has all `upto` a number, those alone who have the labels of the scope.
+    """
     told = (
-        having_labels(namespaces, scope, opened, [row[0] for row in changed]),
+        having_labels(namespaces, scope, held, upto, changed),
         known_by_index(statements, namespaces, scope),
     )
     known = [each for each in told if each is not None]
@@ -57,35 +64,27 @@ def known_by_index(statements: Statements, namespaces: Namespaces, scope: Scope)
 
 
 def having_labels(
-    namespaces: Namespaces, scope: Scope, opened: Opened, changed: Sequence[int]
+    namespaces: Namespaces, scope: Scope, held: Held, upto: int, changed: Sequence[int]
 ) -> NDArray[np.int64] | None:
-    """Everyone who may have all tags of a scope and one of its speakers, ascending; None if it has neither.
-
-    Labels are among a memory's terms, so whoever lacks those is not it.
-    """
-    if not scope.tags and not scope.speakers:
+    """Everyone in segments who has all tags of a scope and one of its speakers, and whoever is newer than
+    `upto` or changed, ascending; None if it has neither."""
+    if not held or not (scope.tags or scope.speakers):
         return None
-    languages = {language for space in namespaces.values() for language in space.facts.languages} or {"en"}
-    alternatives = [[tag] for tag in scope.tags] + ([list(scope.speakers)] if scope.speakers else [])
-    required = [
-        {tuple(" ".join(terms_of(label, language)).split()) for label in labels for language in languages}
-        for labels in alternatives
-    ]
-    required = [each for each in required if all(each)]
-    if not required or not opened.words:
-        return None
-    upto = opened.words_upto
-    spans = [(segment, segment.span(number)) for segment in opened.words for number in namespaces.numbers]
-    found = [segment.numbers[_having_all(segment, span, required)] for segment, span in spans]
-    newer = np.arange(upto + 1, namespaces.state.memory + 1)
-    return _together([*found, newer, np.unique(np.array(changed, np.int64))])
+    required = [[label(TAG, tag)] for tag in scope.tags]
+    required += [[label(SPEAKER, name) for name in scope.speakers]] if scope.speakers else []
+    found = [np.arange(upto + 1, namespaces.state.memory + 1), np.unique(np.array(changed, np.int64))]
+    for segment, stale in held:
+        for namespace in namespaces.numbers:
+            numbers = segment.numbers[_having_all(segment, segment.span(namespace), required)]
+            found.append(numbers[~spans.among(numbers, stale)] if len(stale) else numbers)
+    return _together(found)
 
 
 def _having_all(
-    segment: WordSegment, span: tuple[int, int], required: Sequence[Iterable[Sequence[str]]]
+    segment: WordSegment, span: tuple[int, int], required: Sequence[Sequence[str]]
 ) -> NDArray[np.int32]:
-    """Positions within a span that have, of each of the required, the terms of one alternative."""
-    each = [_together([_having(segment, span, terms) for terms in alternatives]) for alternatives in required]
+    """Positions within a span that have, of each of the required, one of the alternatives."""
+    each = [_together([_having(segment, span, term) for term in alternatives]) for alternatives in required]
     return reduce(np.intersect1d, each)
 
 
@@ -95,6 +94,6 @@ def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return some[0] if len(some) == 1 else np.unique(np.concatenate(some))
 
 
-def _having(segment: WordSegment, span: tuple[int, int], terms: Sequence[str]) -> NDArray[np.int32]:
-    places = kernel.find(segment, [(term.encode(), None) for term in terms])
-    return reduce(np.intersect1d, [segment.occurrences(place).inside(*span).docs for place in places])
+def _having(segment: WordSegment, span: tuple[int, int], term: str) -> NDArray[np.int32]:
+    (place,) = kernel.find(segment, [(term.encode(), None)])
+    return segment.occurrences(place).inside(*span).docs

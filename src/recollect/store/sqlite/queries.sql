@@ -332,7 +332,7 @@ UPDATE indexed SET memory = {last_memory}
 SELECT ifnull(max(number), 0) FROM word_change
 
 -- to_index -- What a segment says of a memory.
-m.namespace, m.terms, m.kind, m.created_at, m.session, m.position, m.token_count, m.speaker
+m.namespace, m.terms, m.tags, m.kind, m.created_at, m.session, m.position, m.token_count, m.speaker
 
 -- terms_to_index -- Memories that no segment has yet.
 SELECT m.number, {to_index} FROM memory m

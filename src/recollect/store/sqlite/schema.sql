@@ -192,7 +192,7 @@ CREATE TRIGGER word_change_remove AFTER DELETE ON memory WHEN old.number <= (SEL
   INSERT INTO word_change (memory) VALUES (old.number);
 END;
 CREATE TRIGGER word_change_change
-AFTER UPDATE OF terms, namespace, kind, created_at, session, position, speaker, token_count ON memory
+AFTER UPDATE OF terms, namespace, kind, created_at, session, position, speaker, token_count, tags ON memory
 WHEN old.number <= (SELECT memory FROM indexed) BEGIN
   INSERT INTO word_change (memory) VALUES (old.number);
 END;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, compress, count, pairwise, repeat
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.query import compiled
+from recollect.store import rows as columns
 from recollect.store.sqlite.derived import bm25, facts, kernel, spans
 from recollect.store.sqlite.derived.facts import Fact, Facts, Positions
 from recollect.store.sqlite.derived.files import Arrays
@@ -26,12 +27,32 @@ class Row(NamedTuple):
     namespace: int
     terms: str
     fact: Fact
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, row: Sequence[Any]) -> Row:
         """From the columns of `to_index`, with the number first."""
-        number, namespace, terms, *fact = row
-        return cls(number, namespace, terms, Fact(*fact))
+        number, namespace, terms, tags, *fact = row
+        return cls(number, namespace, terms, Fact(*fact), columns.strings(tags))
+
+    @property
+    def labels(self) -> list[str]:
+        """What a scope may ask for, besides its terms."""
+        said = [] if self.fact.speaker is None else [label(SPEAKER, self.fact.speaker)]
+        return [label(TAG, tag) for tag in dict.fromkeys(self.tags)] + said
+
+
+TAG, SPEAKER = "\x02", "\x03"
+
+
+@lru_cache(maxsize=10_000)
+def label(kind: str, name: str) -> str:
+    """A tag or a speaker as a term: no word is like it, nor is any other label.
+
+    >>> label(TAG, "to do"), label(TAG, "\\\\x20")
+    ('\\x02to\\\\x20do', '\\x02\\\\\\\\x20')
+    """
+    return kind + name.encode("unicode_escape").decode("ascii").replace(" ", "\\x20")
 
 
 class Occurrences(NamedTuple):
@@ -133,12 +154,16 @@ class WordSegment:
 def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray[Any]]:
     """The arrays of a segment of these memories, which may have touched some that older segments have."""
     rows = sorted(rows, key=lambda row: (row.namespace, row.number))
-    met, lengths, encoded = numbered([row.terms for row in rows])
+    labels = [row.labels for row in rows]
+    met, counts, encoded = numbered(
+        [" ".join((row.terms, *some)) if some else row.terms for row, some in zip(rows, labels, strict=True)]
+    )
+    lengths = counts - np.fromiter(map(len, labels), np.int32, len(rows))
     order = sorted(range(len(encoded)), key=encoded.__getitem__)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     size = max(len(rows), 1)
-    places, times = np.unique(rank[met] * size + np.repeat(np.arange(len(rows)), lengths), return_counts=True)
+    places, times = np.unique(rank[met] * size + np.repeat(np.arange(len(rows)), counts), return_counts=True)
     docs = (places % size).astype(np.int32)
     return facts.build([row.fact for row in rows]) | _arrays(
         [row.number for row in rows],
