@@ -186,7 +186,7 @@ class Fresh(NamedTuple):
         for (number, namespace, _), text in zip(rows, texts, strict=True):
             if any([place in text for place in sought]):  # noqa: C419  (a generator takes twice as long)
                 terms = text.split()
-                times = [_times(terms, each) for each in wanted]
+                times = [_times(text, terms, each) for each in wanted]
                 counted.append((number, namespace, len(terms) + 1, times))
         return cls(counted)
 
@@ -208,10 +208,14 @@ class Fresh(NamedTuple):
         return Best([number for _, number in found], [-score for score, _ in found])
 
 
-def _times(terms: list[str], wanted: Wanted) -> int:
-    if wanted.prefix:
-        return sum(term.startswith(wanted.term) for term in terms)
-    return terms.count(wanted.term)
+def _times(text: str, terms: list[str], wanted: Wanted) -> int:
+    """How often a term stands in a text, which has a space before each of its `terms`.
+
+    >>> text, terms = " lost update lost", ["lost", "update", "lost"]
+    >>> _times(text, terms, Wanted("lo", prefix=True)), _times(text, terms, Wanted("lo"))
+    (2, 0)
+    """
+    return text.count(f" {wanted.term}") if wanted.prefix else terms.count(wanted.term)
 
 
 def _times_following(terms: list[str], phrase: Sequence[str]) -> int:
@@ -272,11 +276,11 @@ class Searched(NamedTuple):
                 namespace,
                 len(terms) + 1,
                 [
-                    *(_times(terms, each) for each in wanted),
+                    *(_times(f" {text}", terms, each) for each in wanted),
                     *(_times_following(terms, phrase) for phrase in phrases),
                 ],
             )
-            for number, namespace, terms in ((row[0], row[1], row[2].split()) for row in rows)
+            for number, namespace, text, terms in ((*row[:3], row[2].split()) for row in rows)
         ]
         fresh = Fresh(counted)
         having = fresh.having(len(wanted) + len(phrases))[len(wanted) :]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -114,9 +115,15 @@ def _nearest_of(parts: Sequence[Nearest], most: int) -> Nearest:
     some = [part for part in parts if part[0]]
     if len(some) == 1 and len(some[0][0]) <= most:
         return some[0]
-    every = (zip(part[2], part[0], part[1], strict=True) for part in some)
+    least = max((part[2][most - 1] for part in some if len(part[2]) >= most), default=-math.inf)
+    every = (_not_below(part, least) for part in some)
     found = sorted(chain.from_iterable(every), key=lambda each: (-each[0], each[1]))[:most]
     return [each[1] for each in found], [each[2] for each in found], [each[0] for each in found]
+
+
+def _not_below(part: Nearest, least: float) -> Iterator[tuple[float, int, int]]:
+    """Score, vector and memory of each that is near enough; they are in order."""
+    return takewhile(lambda each: each[0] >= least, zip(part[2], part[0], part[1], strict=True))
 
 
 class _Space:
