@@ -224,9 +224,12 @@ def _times_following(terms: list[str], phrase: Sequence[str]) -> int:
     >>> _times_following(["a", "b", "a", "b"], ["a", "b"])
     2
     """
-    length = len(phrase)
-    starts = range(len(terms) - length + 1)
-    return sum(terms[at] == phrase[0] and terms[at : at + length] == list(phrase) for at in starts)
+    first, whole = phrase[0], list(phrase)
+    found, at = 0, -1
+    for _ in range(terms.count(first)):
+        at = terms.index(first, at + 1)
+        found += terms[at : at + len(whole)] == whole
+    return found
 
 
 class Searched(NamedTuple):
