@@ -449,7 +449,7 @@ static int take_words(Text *text, const char *letters, Py_ssize_t size)
         const unsigned char lower = letter >= 'A' && letter <= 'Z' ? letter + 32 : letter;
         word = ((word ? word : 0xCBF29CE484222325u) ^ lower) * 0x100000001B3u;
     }
-    qsort(text->words, text->count, sizeof(uint64_t), rising);
+    if (text->count) qsort(text->words, text->count, sizeof(uint64_t), rising);
     Py_ssize_t kept = 0;
     for (Py_ssize_t at = 0; at < text->count; at++)
         if (!kept || text->words[at] != text->words[kept - 1]) text->words[kept++] = text->words[at];
