@@ -17,6 +17,7 @@ from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.store import rows
 from recollect.store.base import Added, Generation, Record, Text, Vector
+from recollect.store.statements import Row
 from recollect.store.text import analyse
 from recollect.store.transaction import Transaction, document_values
 from recollect.times import from_micros_or_none
@@ -206,9 +207,13 @@ class Writer(Transaction):
                 similar[near] = []
             keys.update(record.near_keys)
         if keys:
-            for near, *known in self.rows("similar_texts", keys=sorted(keys), most=MOST_SIMILAR):
+            for near, *known in self._sharing(sorted(keys)):
                 similar[near].append(Known(*known))
         return dict(similar)
+
+    def _sharing(self, keys: Sequence[int]) -> list[Row]:
+        """The newest few live memories that have each of these near-duplicate keys, newest first."""
+        return self.rows("similar_texts", keys=keys, most=MOST_SIMILAR)
 
     def _link_near_duplicates(self, key: int, record: Record, similar: Similar) -> tuple[str, ...]:
         if not record.near_keys:
@@ -261,7 +266,7 @@ class Writer(Transaction):
             self.run("move_to_session", number=key, session=number, position=self._place_in(number, None))
         if said_anew:
             self._remove_vectors([key])
-            self.run("remove_near_keys", numbers=[key])
+            self._remove_near_keys([key])
             self.run("remove_near_links", number=key)
             self._link_near_duplicates(key, record, self._similar_texts([record]))
         if record.vector is not None and generation is not None:
@@ -359,7 +364,7 @@ class Writer(Transaction):
         return Receipt(
             session_links=created + self.run("remove_links", numbers=numbers),
             relations=self.run("remove_relations", numbers=numbers),
-            near_keys=self.run("remove_near_keys", numbers=numbers),
+            near_keys=self._remove_near_keys(numbers),
             vectors=self._remove_vectors(numbers),
             keyword_entries=self._remove_entries(numbers),
             memories=self.run("remove_memories", numbers=numbers),
@@ -370,6 +375,9 @@ class Writer(Transaction):
         """How many keyword entries go with these memories."""
         count: int = self.value("count_entries", numbers=list(numbers))
         return count
+
+    def _remove_near_keys(self, numbers: Sequence[int]) -> int:
+        return self.run("remove_near_keys", numbers=list(numbers))
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         return self.run("remove_vectors", numbers=list(keys))

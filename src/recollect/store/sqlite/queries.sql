@@ -292,12 +292,16 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
 ORDER BY m.number
 
--- similar_texts -- Live memories that share a near-duplicate key, the newest few of each key.
+-- similar_texts -- Live memories that share a near-duplicate key, the newest few of each key; runs have the :pairs.
 SELECT key, number, id, content, language FROM (
   SELECT k.key, m.number, m.id, m.content, m.language,
     row_number() OVER (PARTITION BY k.key ORDER BY m.number DESC) AS place
-  FROM near_key k JOIN memory m ON m.number = k.memory
-  WHERE k.namespace = :namespace AND k.key IN (SELECT value FROM json_each(:keys)) AND m.deleted_at IS NULL)
+  FROM (
+    SELECT key, memory FROM near_key
+    WHERE namespace = :namespace AND key IN (SELECT value FROM json_each(:keys))
+    UNION ALL SELECT value ->> 0, value ->> 1 FROM json_each(:pairs)
+  ) k JOIN memory m ON m.number = k.memory
+  WHERE m.deleted_at IS NULL)
 WHERE place <= :most ORDER BY key, place
 
 -- add_memory -- A new memory; the triggers write its keyword entry.
@@ -483,6 +487,60 @@ INSERT INTO near_key (namespace, key, memory) VALUES (:namespace, :key, :memory)
 -- remove_near_keys -- Those hashes go with the text.
 DELETE FROM near_key WHERE memory IN (SELECT value FROM json_each(:numbers))
 
+-- keep_near_keys -- The hashes that a memory has in a run.
+INSERT INTO near_kept (memory, keys) VALUES (:memory, :keys)
+
+-- kept_near_keys -- The hashes that these memories have in runs.
+SELECT memory, keys FROM near_kept WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- remove_kept_near_keys -- They go with the text, too.
+DELETE FROM near_kept WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- near_runs -- The runs of a namespace, oldest first.
+SELECT number, first, last, size FROM near_run WHERE namespace = :namespace ORDER BY first
+
+-- add_near_run -- A run that has no pieces yet; its number.
+INSERT INTO near_run (namespace, first, last, size) VALUES (:namespace, :first, :last, :size) RETURNING number
+
+-- shrink_near_run -- So many of its entries are gone.
+UPDATE near_run SET size = size - :removed WHERE number = :run
+
+-- remove_near_runs -- Runs whose pieces are in others now.
+DELETE FROM near_run WHERE number IN (SELECT value FROM json_each(:runs))
+
+-- add_near_piece -- Entries of a run, in order.
+INSERT INTO near_piece (run, first, entries) VALUES (:run, :first, :entries)
+
+-- set_near_piece -- Some of its entries are gone.
+UPDATE near_piece SET entries = :entries WHERE number = :number
+
+-- remove_near_piece -- All of its entries are gone.
+DELETE FROM near_piece WHERE number = :number
+
+-- near_pieces -- Those of a run that begin in an interval.
+SELECT entries FROM near_piece WHERE run = :run AND first >= :begin AND first < :end ORDER BY first
+
+-- remove_near_pieces -- The same, once they are in another run.
+DELETE FROM near_piece WHERE run = :run AND first >= :begin AND first < :end
+
+-- next_near_pieces -- The pieces of a run after one of them.
+SELECT first, entries FROM near_piece WHERE run = :run AND first > :after ORDER BY first LIMIT :limit
+
+-- near_piece_of -- The piece that has an entry, if any has.
+SELECT number, entries FROM near_piece WHERE run = :run AND first <= :entry ORDER BY first DESC LIMIT 1
+
+-- near_pieces_with -- The pieces of all runs that have these hashes, if any have.
+SELECT wanted.value, r.first, p.entries
+FROM json_each(:keys) wanted CROSS JOIN near_run r CROSS JOIN near_piece p
+WHERE r.namespace = :namespace AND p.run = r.number AND p.first < (wanted.value + 1) << :bits
+  AND p.first >= ifnull((SELECT max(x.first) FROM near_piece x
+    WHERE x.run = r.number AND x.first <= wanted.value << :bits), 0)
+
+-- deleted_among -- Those of these memories that are deleted softly.
+SELECT m.number FROM memory m INDEXED BY memory_aside
+WHERE {may_not_hold} AND m.namespace = :namespace AND m.deleted_at IS NOT NULL
+  AND m.number IN (SELECT value FROM json_each(:numbers))
+
 -- remove_near_links -- The links to near-duplicates of a text that has changed.
 DELETE FROM relation
 WHERE (source = :number OR target = :number) AND type = 'near_duplicate' AND origin = 'recollect'
@@ -664,8 +722,11 @@ SELECT count(*) FROM session_link l
 LEFT JOIN memory m ON m.number = l.memory LEFT JOIN session s ON s.number = l.session
 WHERE m.number IS NULL OR s.number IS NULL OR m.namespace <> s.namespace
 
--- check_near_keys -- Near-duplicate keys of memories that are gone.
-SELECT count(*) FROM near_key WHERE memory NOT IN (SELECT number FROM memory)
+-- check_near_keys -- Near-duplicate keys of memories that are gone, and how many more runs have than memories.
+SELECT (SELECT count(*) FROM near_key WHERE memory NOT IN (SELECT number FROM memory))
+  + (SELECT count(*) FROM near_kept WHERE memory NOT IN (SELECT number FROM memory))
+  + abs((SELECT ifnull(sum(length(keys)), 0) FROM near_kept)
+    - (SELECT ifnull(sum(length(entries)), 0) FROM near_piece)) / 8
 
 -- check_successors -- Memories superseded by something that is gone.
 SELECT count(*) FROM memory m LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by

@@ -28,10 +28,11 @@ from recollect.store.sql import SqlStore
 from recollect.store.sqlite import search
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.derived.background import Background
+from recollect.store.sqlite.nearkeys import NearKeys
 from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row, Statements
-from recollect.store.writing import Writer
+from recollect.store.writing import MOST_SIMILAR, Writer
 from recollect.times import to_micros
 from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Scope
 
@@ -60,10 +61,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _picked(values: Sequence[int], places: Sequence[int]) -> list[int]:
-    return list(map(values.__getitem__, places))
-
-
 class SqliteWriter(Writer):
     """What only SQLite's readers need: they hold vectors in memory and must learn that some are gone."""
 
@@ -72,28 +69,32 @@ class SqliteWriter(Writer):
         return super().keys_in_scope({**parameters, "namespaces": [self.namespace]})
 
     def __init__(self, statements: SqliteStatements, namespace: str, now: datetime) -> None:
-        self._columns = statements
-        self._near_keys: list[int] = []
-        self._near_memories: list[int] = []
         super().__init__(statements, namespace, now)
+        self._near_keys = NearKeys(statements, self.namespace)
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
-        """They wait as they are: there are eight of each memory."""
-        self._near_keys += near_keys
-        self._near_memories += [key] * len(near_keys)
-
-    def _flush(self) -> None:
-        super()._flush()
-        if self._near_keys:
+        """What near-duplicates of this memory will be found by."""
+        self._near_keys.soon(key, near_keys)
+        if self._near_keys.are_many:
             self._flush_near_keys()
 
+    def finish(self) -> None:
+        """Write what still waits; to be called before the transaction ends."""
+        super().finish()
+        self._flush_near_keys()
+
     def _flush_near_keys(self) -> None:
-        """Near-duplicate keys lie at random places: in their order, each page of them is met but once."""
-        keys, memories = self._near_keys, self._near_memories
-        self._near_keys, self._near_memories = [], []
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        columns = ([self.namespace] * len(keys), _picked(keys, order), _picked(memories, order))
-        self._columns.many_columns("add_near_key", ("namespace", "key", "memory"), columns)
+        self._flush()
+        self._near_keys.flush()
+
+    def _sharing(self, keys: Sequence[int]) -> list[Row]:
+        self._flush_near_keys()
+        pairs = self._near_keys.sharing(keys, MOST_SIMILAR)
+        return self.rows("similar_texts", keys=keys, pairs=pairs, most=MOST_SIMILAR)
+
+    def _remove_near_keys(self, numbers: Sequence[int]) -> int:
+        self._flush_near_keys()
+        return self._near_keys.remove(numbers)
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         count = super()._remove_vectors(keys)
