@@ -416,6 +416,14 @@ SELECT (SELECT count(*) FROM memory WHERE namespace = (SELECT number FROM n)) - 
   SELECT count(*) FROM vector WHERE namespace = (SELECT number FROM n)
   AND generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint))
 
+-- vectors_state -- What is another once a vector of a namespace has gone; and the highest number of a memory.
+SELECT n.number, n.removed_vectors, n.generation, n.next_generation, {last_memory}
+FROM namespace n WHERE n.name = :namespace
+
+-- count_newer_pending -- The same, of memories after one; the plus keeps to the order of their numbers.
+SELECT count(*) FROM memory m WHERE m.number > :after
+  AND +m.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND {unembedded}
+
 -- keys_of -- The memories, live or not, that these ids name.
 SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
 WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))

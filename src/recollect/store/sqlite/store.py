@@ -101,6 +101,12 @@ class SqliteWriter(Writer):
         self.run("count_removed", count=count)
         return count
 
+    def switch_generation(self, generation: Generation) -> int:
+        """Search this generation from now on; the vectors of others go."""
+        count = super().switch_generation(generation)
+        self.run("count_removed", count=count)
+        return count
+
 
 class SqliteStore(SqlStore):
     """A Store in a file; without a path, in memory."""
@@ -111,6 +117,7 @@ class SqliteStore(SqlStore):
         self._struck_out = 0
         self._searched = 0  # memories, by FTS5: those of the store, for each question
         self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
+        self._complete: dict[tuple[str, str], Row] = {}  # states in which each memory had its vector
 
     @property
     def read_only(self) -> bool:
@@ -199,6 +206,25 @@ class SqliteStore(SqlStore):
         scrubbing.strike_out(self._shelf, outdated)
         scrubbing.clear_away(self._shelf, lambda: self._read(listing))
         self._struck_out = change
+
+    def count_pending(self, namespace: str, generation: Generation) -> int:
+        """How many memories have no vector of this generation: once there were none, only newer are looked
+        at, unless vectors have gone since."""
+        which = (namespace, generation.fingerprint)
+        given = {"namespace": namespace, "fingerprint": generation.fingerprint}
+
+        def action(statements: SqliteStatements) -> int:
+            *state, newest = next(iter(statements.rows("vectors_state", namespace=namespace)), (0,))
+            *known, upto = self._complete.get(which, (None,))
+            if known == state:
+                count = statements.value("count_newer_pending", after=upto, **given)
+            else:
+                count = statements.value("count_pending", **given)
+            if count == 0:
+                self._complete[which] = (*state, newest)
+            return int(count)
+
+        return self._read(action)
 
     # candidates
 
