@@ -128,11 +128,8 @@ def test_runs_agree_with_a_table(small: None, writer: apsw.Connection, seed: int
             assert near.remove([*gone, 999_999]) == 8 * len(gone)
             having = {memory: keys for memory, keys in having.items() if memory not in gone}
         asked = sorted(chance.sample([*LOW, *HIGH], chance.choice((3, 40))))
-        table = writer.execute("SELECT key, memory FROM near_key").fetchall()
-        found = near.sharing(asked, most=10_000) + [row for row in table if row[0] in asked]
-        assert sorted(found) == sorted(
-            (key, memory) for memory, keys in having.items() for key in keys if key in asked
-        )
+        expected = {key: [each for each in sorted(having)[::-1] if key in having[each]] for key in asked}
+        assert near.sharing(asked, most=10_000) == {key: each for key, each in expected.items() if each}
         assert writer.execute("SELECT count(*) FROM near_run").get <= 8
 
 
@@ -149,25 +146,36 @@ def test_of_many_that_share_a_key_the_newest_live_ones_are_told(memories: Memori
 def test_what_is_forgotten_leaves_a_run(memories: Memories, path: Path) -> None:
     ids = [each.id for each in memories.remember_many([essay(number) for number in range(400)])]
     number = value(path, "SELECT number FROM memory WHERE id = ?", ids[7])
-    keys = value(path, "SELECT hex(keys) FROM near_kept WHERE memory = ?", number)
-    first = int.from_bytes(bytes.fromhex(keys)[:8], "little")
-    first_memory = value(path, "SELECT first FROM near_run")
-    entry = ((first << 27) | (number - first_memory)).to_bytes(8, "little")
-    assert entry in b"".join(pieces(path))
+    kept = value(path, "SELECT keys FROM near_kept WHERE memory = ?", number)
+    keys = [int.from_bytes(kept[at : at + 8], "little") for at in range(0, 64, 8)]
+    assert all(key in held_keys(path) for key in keys)
     receipt = memories.forget(ids[7])
     assert (receipt.memories, receipt.near_keys) == (1, 8)
-    assert entry not in path.read_bytes()
-    assert bytes.fromhex(keys) not in path.read_bytes()
+    assert not any(key in held_keys(path) for key in keys)
+    assert kept not in path.read_bytes()
     assert memories.remember(essay(7) + " again").near_duplicates == ()
     assert memories.remember(essay(8) + " again").near_duplicates == (ids[8],)
     assert memories.doctor() == []
 
 
-def pieces(path: Path) -> list[bytes]:
+def test_not_even_a_piece_is_called_by_what_was_forgotten(memories: Memories, path: Path) -> None:
+    ids = [each.id for each in memories.remember_many([essay(number) for number in range(400)])]
+    memories.forget(ids[:399])
+    assert {number % (1 << 35) for number in column(path, "SELECT number FROM near_piece")} <= held_keys(path)
+    assert len(held_keys(path)) == 8
+
+
+def column(path: Path, sql: str) -> list[Any]:
     connection = apsw.Connection(str(path))
-    found = [blob for (blob,) in connection.execute("SELECT entries FROM near_piece")]
+    found = [row[0] for row in connection.execute(sql)]
     connection.close()
     return found
+
+
+def held_keys(path: Path) -> set[int]:
+    """The keys that runs have."""
+    written = b"".join(column(path, "SELECT entries FROM near_piece"))
+    return {int.from_bytes(written[at : at + 8], "little") >> 27 for at in range(0, len(written), 8)}
 
 
 def test_when_all_is_forgotten_no_run_is_left(memories: Memories, path: Path) -> None:

@@ -17,7 +17,6 @@ from recollect.query.duplicates import features, overlap
 from recollect.query.terms import terms_of
 from recollect.store import rows
 from recollect.store.base import Added, Generation, Record, Text, Vector
-from recollect.store.statements import Row
 from recollect.store.text import analyse
 from recollect.store.transaction import Transaction, document_values
 from recollect.times import from_micros_or_none
@@ -201,19 +200,21 @@ class Writer(Transaction):
         """The live memories that share a near-duplicate key with one of these records, by the keys that any
         two of all of them share."""
         keys: set[int] = set()
-        similar: defaultdict[int, list[Known]] = defaultdict(list)
+        similar: Similar = {}
         for record in records:
             for near in keys.intersection(record.near_keys):
                 similar[near] = []
             keys.update(record.near_keys)
         if keys:
-            for near, *known in self._sharing(sorted(keys)):
-                similar[near].append(Known(*known))
-        return dict(similar)
+            similar.update(self._sharing(sorted(keys)))
+        return similar
 
-    def _sharing(self, keys: Sequence[int]) -> list[Row]:
-        """The newest few live memories that have each of these near-duplicate keys, newest first."""
-        return self.rows("similar_texts", keys=keys, most=MOST_SIMILAR)
+    def _sharing(self, keys: Sequence[int]) -> Iterable[tuple[int, Sequence[Known]]]:
+        """Which of these near-duplicate keys live memories have; the newest few of each, newest first."""
+        found: defaultdict[int, list[Known]] = defaultdict(list)
+        for near, *known in self.rows("similar_texts", keys=keys, most=MOST_SIMILAR):
+            found[near].append(Known(*known))
+        return found.items()
 
     def _link_near_duplicates(self, key: int, record: Record, similar: Similar) -> tuple[str, ...]:
         if not record.near_keys:

@@ -27,13 +27,18 @@ MANY = 2_048
 """So many keys at once become a run."""
 _MOST_WAITING = 20_000
 """No more memories' keys than so many wait."""
+_RATIO = 4
+"""A run is merged with what comes after it, unless it is more than so many times as large."""
 _PIECE = 480
-"""Entries of a piece: with its head it fills a page of SQLite's."""
+"""Entries of a piece, unless one key has more: with its head it fills a page of SQLite's."""
 _PART = 1 << 20
 """So many entries are merged in one step."""
 _PIECES_AT_ONCE = 256
+_FEW_AT_ONCE = 4
+"""Looking for a key by itself takes so many times as long as reading a piece does that comes next."""
 _KEY_BITS, _PLACE_BITS = 35, 27
-"""An entry is a key, and after it which memory has it, counted from the first of its run."""
+"""An entry is a key, and after it which memory has it, counted from the first of its run. A piece is numbered
+by its run and its first key, and all entries of a key are in one piece."""
 
 
 class _Run(NamedTuple):
@@ -43,6 +48,15 @@ class _Run(NamedTuple):
     first: int
     last: int
     size: int
+
+    def piece(self, key: int) -> int:
+        """The number of a piece that begins with this key."""
+        return (self.number << _KEY_BITS) + key
+
+    @property
+    def end(self) -> int:
+        """Beyond the numbers of its pieces."""
+        return self.piece(1 << _KEY_BITS)
 
 
 class NearKeys:
@@ -71,24 +85,20 @@ class NearKeys:
         else:
             self._add_run(waiting)
 
-    def sharing(self, keys: Sequence[int], most: int) -> list[tuple[int, int]]:
-        """Keys out of these, ascending, with live memories that have them in runs: of each at least the
-        newest `most`."""
-        runs = self._runs()
-        if not runs:
-            return []
-        pieces = sum(run.size for run in runs) // _PIECE
-        found = self._in_all(runs, keys) if len(keys) > max(pieces, MANY) else self._in_some(keys)
-        by_key: defaultdict[int, list[int]] = defaultdict(list)
-        for key, memory in found:
-            by_key[key].append(memory)
-        popular = [memory for memories in by_key.values() if len(memories) > most for memory in memories]
+    def sharing(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
+        """Who has these keys, which ascend: of each the newest `most` that are not deleted, newest first.
+
+        A deleted one may be among them where there are no more than so many.
+        """
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for key, memory in chain(self._in_table(keys), self._in_runs(keys)):
+            found[key].append(memory)
+        popular = [memory for memories in found.values() if len(memories) > most for memory in memories]
         gone = self._deleted(popular) if popular else set()
-        return [
-            (key, memory)
-            for key, memories in by_key.items()
-            for memory in sorted(set(memories) - gone, reverse=True)[:most]
-        ]
+        return {
+            key: sorted((memory for memory in memories if memory not in gone), reverse=True)[:most]
+            for key, memories in found.items()
+        }
 
     def remove(self, memories: Sequence[int]) -> int:
         """All keys of these memories; how many there were."""
@@ -111,17 +121,33 @@ class NearKeys:
         values = ((self._namespace, key, memory) for key, memory in rows)
         self._statements.many("add_near_key", ("namespace", "key", "memory"), values)
 
-    def _in_some(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Who has these keys: each is looked for in its piece of each run."""
-        rows = self._statements.rows(
-            "near_pieces_with", namespace=self._namespace, keys=list(keys), bits=_PLACE_BITS
-        )
-        for key, first, blob in rows:
-            entries = _read(blob)
+    def _in_table(self, keys: Sequence[int]) -> Iterable[tuple[int, int]]:
+        """Who has these keys in the table, which is read as a whole where it has far fewer."""
+        most = len(keys) // 8 + 1
+        rows = self._statements.rows("near_keys", namespace=self._namespace, limit=most)
+        if len(rows) == most:
+            rows = self._statements.rows("near_keys_among", namespace=self._namespace, keys=keys)
+            return ((key, memory) for key, memory in rows)
+        wanted = set(keys) if rows else set()
+        return ((key, memory) for key, memory in rows if key in wanted)
+
+    def _in_runs(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        runs = self._runs()
+        pieces = sum(run.size for run in runs) // _PIECE
+        few = len(keys) < MANY or len(keys) * len(runs) * _FEW_AT_ONCE < pieces
+        for run in runs:
+            yield from self._in_some(run, keys) if few else self._in_all(run, keys)
+
+    def _in_some(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Who has these keys: each is looked for in its piece."""
+        rows = self._statements.rows("near_pieces_with", begin=run.piece(0), keys=keys)
+        for key, blob in rows:
+            entries = memoryview(blob).cast("q") if sys.byteorder == "little" else _read(blob)
             begin = key << _PLACE_BITS
             place = bisect_left(entries, begin)
-            end = bisect_left(entries, begin + (1 << _PLACE_BITS), place)
-            yield from ((key, entry - begin + first) for entry in entries[place:end])
+            while place < len(entries) and entries[place] >> _PLACE_BITS == key:
+                yield key, entries[place] - begin + run.first
+                place += 1
 
     def _deleted(self, memories: Sequence[int]) -> set[int]:
         rows = self._statements.rows("deleted_among", namespace=self._namespace, numbers=memories)
@@ -148,11 +174,11 @@ class NearKeys:
         self._statements.many_columns("keep_near_keys", ("memory", "keys"), (memories, blobs))
 
     def _to_merge(self, new: _Run) -> list[_Run]:
-        """The newest runs, as long as they are no larger than what comes after them."""
+        """The newest runs, as long as they are not much larger than what comes after them."""
         taken: list[_Run] = []
         size = new.size
         for run in reversed(self._runs()):
-            if run.size > size or new.last - run.first >= 1 << _PLACE_BITS:
+            if run.size > _RATIO * size or new.last - run.first >= 1 << _PLACE_BITS:
                 break
             taken.append(run)
             size += run.size
@@ -165,19 +191,20 @@ class NearKeys:
         first = min(run.first for run in (*old, new))
         last = max(run.last for run in (*old, new))
         size = sum(run.size for run in (*old, new))
-        merged: int = self._statements.value(
+        number: int = self._statements.value(
             "add_near_run", namespace=self._namespace, first=first, last=last, size=size
         )
+        merged = _Run(number, first, last, size)
         steps = -(-size // _PART)
         rest = [np.empty(0, np.int64) for _ in old]
         begin = 0
-        for end in (((step << _KEY_BITS) // steps) << _PLACE_BITS for step in range(1, steps + 1)):
-            cut = int(np.searchsorted(added, end))
+        for end in ((step << _KEY_BITS) // steps for step in range(1, steps + 1)):
+            cut = int(np.searchsorted(added, end << _PLACE_BITS))
             parts = [added[:cut] + (new.first - first)]
             added = added[cut:]
             for place, run in enumerate(old):
                 entries = np.concatenate([rest[place], self._taken(run, begin, end)])
-                cut = int(np.searchsorted(entries, end))
+                cut = int(np.searchsorted(entries, end << _PLACE_BITS))
                 rest[place] = entries[cut:]
                 parts.append(entries[:cut] + (run.first - first))
             self._add_pieces(merged, np.sort(np.concatenate(parts)))
@@ -185,48 +212,51 @@ class NearKeys:
         self._statements.count("remove_near_runs", runs=[run.number for run in old])
 
     def _taken(self, run: _Run, begin: int, end: int) -> Entries:
-        """The entries of the pieces that begin there; they are no longer in the run."""
+        """The entries of the pieces that begin with such a key; they are no longer in the run."""
         import numpy as np
 
-        where = {"run": run.number, "begin": begin, "end": end}
+        where = {"begin": run.piece(begin), "end": run.piece(end)}
         blobs = [blob for (blob,) in self._statements.rows("near_pieces", **where)]
         self._statements.count("remove_near_pieces", **where)
         return np.frombuffer(b"".join(blobs), "<i8")
 
-    def _add_pieces(self, run: int, entries: Entries) -> None:
-        firsts = entries[::_PIECE].tolist()
-        written = entries.astype("<i8").tobytes()
-        blobs = [written[at : at + 8 * _PIECE] for at in range(0, len(written), 8 * _PIECE)]
-        columns = ([run] * len(firsts), firsts, blobs)
-        self._statements.many_columns("add_near_piece", ("run", "first", "entries"), columns)
-
-    def _in_all(self, runs: Iterable[_Run], keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Who has these keys, which are so many that no piece can be left out."""
+    def _add_pieces(self, run: _Run, entries: Entries) -> None:
         import numpy as np
 
-        wanted = np.array(keys, np.int64)
-        for run in runs:
-            for entries in self._in_order(run):
-                low, high = np.searchsorted(
-                    wanted, (entries[0] >> _PLACE_BITS, (entries[-1] >> _PLACE_BITS) + 1)
-                )
-                begins = wanted[low:high] << _PLACE_BITS
-                places = np.searchsorted(entries, begins)
-                ends = np.searchsorted(entries, begins + (1 << _PLACE_BITS))
-                for at in np.flatnonzero(places < ends).tolist():
-                    begin = int(begins[at])
-                    for entry in entries[places[at] : ends[at]].tolist():
-                        yield begin >> _PLACE_BITS, entry - begin + run.first
+        keys = entries[::_PIECE] >> _PLACE_BITS
+        cuts = np.unique(np.searchsorted(entries, keys << _PLACE_BITS))
+        numbers = (run.piece(0) + (entries[cuts] >> _PLACE_BITS)).tolist()
+        written = entries.astype("<i8").tobytes()
+        blobs = [written[begin:end] for begin, end in pairwise([*(cuts * 8).tolist(), len(written)])]
+        self._statements.many_columns("add_near_piece", ("number", "entries"), (numbers, blobs))
+
+    def _in_all(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Who has these keys, which are so many that all pieces are read."""
+        import numpy as np
+
+        wanted = np.array(keys, np.int64) << _PLACE_BITS
+        for entries in self._in_order(run):
+            low, high = np.searchsorted(wanted, entries[[0, -1]] & (-1 << _PLACE_BITS))
+            begins = wanted[low : high + 1]
+            places = np.searchsorted(entries, begins)
+            held = np.flatnonzero(
+                entries[np.minimum(places, len(entries) - 1)] & (-1 << _PLACE_BITS) == begins
+            )
+            begins = begins[held]
+            ends = np.searchsorted(entries, begins + (1 << _PLACE_BITS))
+            for begin, place, end in zip(begins.tolist(), places[held].tolist(), ends.tolist(), strict=True):
+                for entry in entries[place:end].tolist():
+                    yield begin >> _PLACE_BITS, entry - begin + run.first
 
     def _in_order(self, run: _Run) -> Iterator[Entries]:
         """All entries of a run, many at once."""
         import numpy as np
 
-        after = -1
+        begin = run.piece(0)
         while rows := self._statements.rows(
-            "next_near_pieces", run=run.number, after=after, limit=_PIECES_AT_ONCE
+            "next_near_pieces", begin=begin, end=run.end, limit=_PIECES_AT_ONCE
         ):
-            after = rows[-1][0]
+            begin = rows[-1][0] + 1
             yield np.frombuffer(b"".join([blob for _, blob in rows]), "<i8")
 
     def _take_out(self, run: _Run, held: Iterable[tuple[int, Sequence[int]]]) -> None:
@@ -235,22 +265,25 @@ class NearKeys:
         gone = sorted(key << _PLACE_BITS | place for place, keys in here for key in keys)
         removed = done = 0
         while done < len(gone):
-            found = self._statements.rows("near_piece_of", run=run.number, entry=gone[done])
+            upto = run.piece(gone[done] >> _PLACE_BITS)
+            found = self._statements.rows("near_piece_of", begin=run.piece(0), upto=upto)
             entries = _read(found[0][1]) if found else array("q")
             taken = set(gone[done : _after(gone, entries, done)])
             done += max(1, len(taken))
             left = array("q", [entry for entry in entries if entry not in taken])
             if len(left) < len(entries):
-                self._set_piece(found[0][0], left)
+                self._set_piece(run, found[0][0], left)
                 removed += len(entries) - len(left)
         if removed == run.size:
             self._statements.count("remove_near_runs", runs=[run.number])
         elif removed:
             self._statements.count("shrink_near_run", run=run.number, removed=removed)
 
-    def _set_piece(self, number: int, entries: array[int]) -> None:
+    def _set_piece(self, run: _Run, number: int, entries: array[int]) -> None:
+        """What is left of a piece; not even its number is of a key that has gone."""
         if entries:
-            self._statements.count("set_near_piece", number=number, entries=_written(entries))
+            first = run.piece(entries[0] >> _PLACE_BITS)
+            self._statements.count("set_near_piece", number=number, first=first, entries=_written(entries))
         else:
             self._statements.count("remove_near_piece", number=number)
 

@@ -292,17 +292,9 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
 ORDER BY m.number
 
--- similar_texts -- Live memories that share a near-duplicate key, the newest few of each key; runs have the :pairs.
-SELECT key, number, id, content, language FROM (
-  SELECT k.key, m.number, m.id, m.content, m.language,
-    row_number() OVER (PARTITION BY k.key ORDER BY m.number DESC) AS place
-  FROM (
-    SELECT key, memory FROM near_key
-    WHERE namespace = :namespace AND key IN (SELECT value FROM json_each(:keys))
-    UNION ALL SELECT value ->> 0, value ->> 1 FROM json_each(:pairs)
-  ) k JOIN memory m ON m.number = k.memory
-  WHERE m.deleted_at IS NULL)
-WHERE place <= :most ORDER BY key, place
+-- similar_texts -- Those of these memories that are not deleted.
+SELECT number, id, content, language FROM memory
+WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
 
 -- add_memory -- A new memory; the triggers write its keyword entry.
 INSERT INTO memory (
@@ -504,6 +496,13 @@ SELECT memory, keys FROM near_kept WHERE memory IN (SELECT value FROM json_each(
 -- remove_kept_near_keys -- They go with the text, too.
 DELETE FROM near_kept WHERE memory IN (SELECT value FROM json_each(:numbers))
 
+-- near_keys -- The hashes that memories of a namespace have that were written a few at a time; the first few.
+SELECT key, memory FROM near_key WHERE namespace = :namespace LIMIT :limit
+
+-- near_keys_among -- Those of these hashes that memories have that were written a few at a time, and which ones.
+SELECT key, memory FROM near_key
+WHERE namespace = :namespace AND key IN (SELECT value FROM json_each(:keys))
+
 -- near_runs -- The runs of a namespace, oldest first.
 SELECT number, first, last, size FROM near_run WHERE namespace = :namespace ORDER BY first
 
@@ -513,36 +512,33 @@ INSERT INTO near_run (namespace, first, last, size) VALUES (:namespace, :first, 
 -- shrink_near_run -- So many of its entries are gone.
 UPDATE near_run SET size = size - :removed WHERE number = :run
 
--- remove_near_runs -- Runs whose pieces are in others now.
+-- remove_near_runs -- Runs that have no pieces any more.
 DELETE FROM near_run WHERE number IN (SELECT value FROM json_each(:runs))
 
 -- add_near_piece -- Entries of a run, in order.
-INSERT INTO near_piece (run, first, entries) VALUES (:run, :first, :entries)
+INSERT INTO near_piece (number, entries) VALUES (:number, :entries)
 
--- set_near_piece -- Some of its entries are gone.
-UPDATE near_piece SET entries = :entries WHERE number = :number
+-- set_near_piece -- Some of its entries are gone, and maybe its first.
+UPDATE near_piece SET number = :first, entries = :entries WHERE number = :number
 
 -- remove_near_piece -- All of its entries are gone.
 DELETE FROM near_piece WHERE number = :number
 
--- near_pieces -- Those of a run that begin in an interval.
-SELECT entries FROM near_piece WHERE run = :run AND first >= :begin AND first < :end ORDER BY first
+-- near_pieces -- Those that begin in an interval.
+SELECT entries FROM near_piece WHERE number >= :begin AND number < :end ORDER BY number
 
 -- remove_near_pieces -- The same, once they are in another run.
-DELETE FROM near_piece WHERE run = :run AND first >= :begin AND first < :end
+DELETE FROM near_piece WHERE number >= :begin AND number < :end
 
--- next_near_pieces -- The pieces of a run after one of them.
-SELECT first, entries FROM near_piece WHERE run = :run AND first > :after ORDER BY first LIMIT :limit
+-- next_near_pieces -- The same, the first few.
+SELECT number, entries FROM near_piece WHERE number >= :begin AND number < :end ORDER BY number LIMIT :limit
 
--- near_piece_of -- The piece that has an entry, if any has.
-SELECT number, entries FROM near_piece WHERE run = :run AND first <= :entry ORDER BY first DESC LIMIT 1
+-- near_piece_of -- The last piece of a run that does not begin later.
+SELECT number, entries FROM near_piece WHERE number >= :begin AND number <= :upto ORDER BY number DESC LIMIT 1
 
--- near_pieces_with -- The pieces of all runs that have these hashes, if any have.
-SELECT wanted.value, r.first, p.entries
-FROM json_each(:keys) wanted CROSS JOIN near_run r CROSS JOIN near_piece p
-WHERE r.namespace = :namespace AND p.run = r.number AND p.first < (wanted.value + 1) << :bits
-  AND p.first >= ifnull((SELECT max(x.first) FROM near_piece x
-    WHERE x.run = r.number AND x.first <= wanted.value << :bits), 0)
+-- near_pieces_with -- The pieces of a run that have these hashes, if any have.
+SELECT wanted.value, p.entries FROM json_each(:keys) wanted CROSS JOIN near_piece p ON p.number = (
+  SELECT max(x.number) FROM near_piece x WHERE x.number >= :begin AND x.number <= :begin + wanted.value)
 
 -- deleted_among -- Those of these memories that are deleted softly.
 SELECT m.number FROM memory m INDEXED BY memory_aside

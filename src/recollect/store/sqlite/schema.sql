@@ -148,8 +148,9 @@ CREATE INDEX near_key_by_memory ON near_key (memory);
 
 -- The same of memories that were written many at once: sorted runs of them, each in pieces of about a page. An entry
 -- is eight bytes, little-endian: the hash, and in the lowest 27 bits which memory, counted from the first of the run.
+-- The number of a piece is that of its run, and in the lowest 35 bits its first hash.
 CREATE TABLE near_run (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  number INTEGER PRIMARY KEY,
   namespace INTEGER NOT NULL,
   first INTEGER NOT NULL,
   last INTEGER NOT NULL,
@@ -160,10 +161,7 @@ CREATE INDEX near_run_by_namespace ON near_run (namespace, first);
 
 CREATE TABLE near_piece (
   number INTEGER PRIMARY KEY,
-  run INTEGER NOT NULL REFERENCES near_run (number),
-  first INTEGER NOT NULL,
-  entries BLOB NOT NULL,
-  UNIQUE (run, first)
+  entries BLOB NOT NULL
 ) STRICT;
 
 -- Which hashes a memory has in a run, eight bytes each, so that they go with it.

@@ -32,7 +32,7 @@ from recollect.store.sqlite.nearkeys import NearKeys
 from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row, Statements
-from recollect.store.writing import MOST_SIMILAR, Writer
+from recollect.store.writing import MOST_SIMILAR, Known, Writer
 from recollect.times import to_micros
 from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Scope
 
@@ -87,10 +87,14 @@ class SqliteWriter(Writer):
         self._flush()
         self._near_keys.flush()
 
-    def _sharing(self, keys: Sequence[int]) -> list[Row]:
+    def _sharing(self, keys: Sequence[int]) -> Iterator[tuple[int, list[Known]]]:
         self._flush_near_keys()
-        pairs = self._near_keys.sharing(keys, MOST_SIMILAR)
-        return self.rows("similar_texts", keys=keys, pairs=pairs, most=MOST_SIMILAR)
+        sharing = self._near_keys.sharing(keys, MOST_SIMILAR)
+        numbers = sorted({number for memories in sharing.values() for number in memories})
+        rows = self.rows("similar_texts", numbers=numbers) if numbers else []
+        known = {row[0]: Known(*row) for row in rows}
+        for key, memories in sharing.items():
+            yield key, [known[number] for number in memories if number in known]
 
     def _remove_near_keys(self, numbers: Sequence[int]) -> int:
         self._flush_near_keys()
