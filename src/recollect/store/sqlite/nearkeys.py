@@ -91,7 +91,7 @@ class NearKeys:
         A deleted one may be among them where there are no more than so many.
         """
         found: defaultdict[int, list[int]] = defaultdict(list)
-        for key, memory in chain(self._in_table(keys), self._in_runs(keys)):
+        for key, memory in self._having(keys):
             found[key].append(memory)
         popular = [memory for memories in found.values() if len(memories) > most for memory in memories]
         gone = self._deleted(popular) if popular else set()
@@ -121,33 +121,40 @@ class NearKeys:
         values = ((self._namespace, key, memory) for key, memory in rows)
         self._statements.many("add_near_key", ("namespace", "key", "memory"), values)
 
-    def _in_table(self, keys: Sequence[int]) -> Iterable[tuple[int, int]]:
-        """Who has these keys in the table, which is read as a whole where it has far fewer."""
-        most = len(keys) // 8 + 1
-        rows = self._statements.rows("near_keys", namespace=self._namespace, limit=most)
-        if len(rows) == most:
-            rows = self._statements.rows("near_keys_among", namespace=self._namespace, keys=keys)
-            return ((key, memory) for key, memory in rows)
-        wanted = set(keys) if rows else set()
-        return ((key, memory) for key, memory in rows if key in wanted)
-
-    def _in_runs(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def _having(self, keys: Sequence[int]) -> Iterable[tuple[int, int]]:
+        """Who has these keys, by the way that costs less."""
+        if len(keys) < MANY:
+            return self._one_by_one(keys)
         runs = self._runs()
         pieces = sum(run.size for run in runs) // _PIECE
-        few = len(keys) < MANY or len(keys) * len(runs) * _FEW_AT_ONCE < pieces
-        for run in runs:
-            yield from self._in_some(run, keys) if few else self._in_all(run, keys)
+        if len(keys) * len(runs) * _FEW_AT_ONCE < pieces:
+            return self._one_by_one(keys)
+        return chain(self._in_table(keys), *(self._in_run(run, keys) for run in runs))
 
-    def _in_some(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Who has these keys: each is looked for in its piece."""
-        rows = self._statements.rows("near_pieces_with", begin=run.piece(0), keys=keys)
-        for key, blob in rows:
-            entries = memoryview(blob).cast("q") if sys.byteorder == "little" else _read(blob)
+    def _one_by_one(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Each key is looked for in the table, and in the piece of each run that would have it."""
+        found = self._statements.rows(
+            "near_keys_or_pieces", namespace=self._namespace, keys=keys, bits=_KEY_BITS
+        )
+        for key, memory, piece in found:
+            if piece is None:
+                yield key, memory
+                continue
+            entries = memoryview(piece).cast("q") if sys.byteorder == "little" else _read(piece)
             begin = key << _PLACE_BITS
             place = bisect_left(entries, begin)
             while place < len(entries) and entries[place] >> _PLACE_BITS == key:
-                yield key, entries[place] - begin + run.first
+                yield key, entries[place] - begin + memory
                 place += 1
+
+    def _in_table(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Who has these keys in the table, which is read as a whole where it has far fewer."""
+        most = len(keys) // 8
+        rows = self._statements.rows("near_keys", namespace=self._namespace, limit=most)
+        if len(rows) == most:
+            rows = self._statements.rows("near_keys_among", namespace=self._namespace, keys=keys)
+        wanted = set(keys) if rows else set()
+        return ((key, memory) for key, memory in rows if key in wanted)
 
     def _deleted(self, memories: Sequence[int]) -> set[int]:
         rows = self._statements.rows("deleted_among", namespace=self._namespace, numbers=memories)
@@ -230,8 +237,8 @@ class NearKeys:
         blobs = [written[begin:end] for begin, end in pairwise([*(cuts * 8).tolist(), len(written)])]
         self._statements.many_columns("add_near_piece", ("number", "entries"), (numbers, blobs))
 
-    def _in_all(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Who has these keys, which are so many that all pieces are read."""
+    def _in_run(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Who has these keys in a run, all of whose pieces are read."""
         import numpy as np
 
         wanted = np.array(keys, np.int64) << _PLACE_BITS

@@ -536,9 +536,15 @@ SELECT number, entries FROM near_piece WHERE number >= :begin AND number < :end 
 -- near_piece_of -- The last piece of a run that does not begin later.
 SELECT number, entries FROM near_piece WHERE number >= :begin AND number <= :upto ORDER BY number DESC LIMIT 1
 
--- near_pieces_with -- The pieces of a run that have these hashes, if any have.
-SELECT wanted.value, p.entries FROM json_each(:keys) wanted CROSS JOIN near_piece p ON p.number = (
-  SELECT max(x.number) FROM near_piece x WHERE x.number >= :begin AND x.number <= :begin + wanted.value)
+-- near_keys_or_pieces -- Who has one of these hashes; or the first memory of a run, and its piece that would have it.
+SELECT key, memory, NULL FROM near_key
+WHERE namespace = :namespace AND key IN (SELECT value FROM json_each(:keys))
+UNION ALL
+SELECT wanted.value, r.first, p.entries
+FROM near_run r CROSS JOIN json_each(:keys) wanted CROSS JOIN near_piece p ON p.number = (
+  SELECT max(x.number) FROM near_piece x
+  WHERE x.number >= r.number << :bits AND x.number <= (r.number << :bits) + wanted.value)
+WHERE r.namespace = :namespace
 
 -- deleted_among -- Those of these memories that are deleted softly.
 SELECT m.number FROM memory m INDEXED BY memory_aside
