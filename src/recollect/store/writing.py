@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
@@ -199,14 +200,10 @@ class Writer(Transaction):
     def _similar_texts(self, records: Sequence[Record]) -> Similar:
         """The live memories that share a near-duplicate key with one of these records, by the keys that any
         two of all of them share."""
-        keys: set[int] = set()
-        similar: Similar = {}
-        for record in records:
-            for near in keys.intersection(record.near_keys):
-                similar[near] = []
-            keys.update(record.near_keys)
-        if keys:
-            similar.update(self._sharing(sorted(keys)))
+        counts = Counter(chain.from_iterable(record.near_keys for record in records))
+        similar: Similar = {near: () for near, count in counts.items() if count > 1}
+        if counts:
+            similar.update(self._sharing(sorted(counts)))
         return similar
 
     def _sharing(self, keys: Sequence[int]) -> Iterable[tuple[int, Sequence[Known]]]:

@@ -53,11 +53,6 @@ class _Run(NamedTuple):
         """The number of a piece that begins with this key."""
         return (self.number << _KEY_BITS) + key
 
-    @property
-    def end(self) -> int:
-        """Beyond the numbers of its pieces."""
-        return self.piece(1 << _KEY_BITS)
-
 
 class NearKeys:
     """The near-duplicate keys of one namespace, in the caller's transaction."""
@@ -222,10 +217,9 @@ class NearKeys:
         """The entries of the pieces that begin with such a key; they are no longer in the run."""
         import numpy as np
 
-        where = {"begin": run.piece(begin), "end": run.piece(end)}
-        blobs = [blob for (blob,) in self._statements.rows("near_pieces", **where)]
-        self._statements.count("remove_near_pieces", **where)
-        return np.frombuffer(b"".join(blobs), "<i8")
+        entries = [np.empty(0, np.int64), *self._between(run, begin, end)]
+        self._statements.count("remove_near_pieces", begin=run.piece(begin), end=run.piece(end))
+        return np.concatenate(entries)
 
     def _add_pieces(self, run: _Run, entries: Entries) -> None:
         import numpy as np
@@ -242,7 +236,7 @@ class NearKeys:
         import numpy as np
 
         wanted = np.array(keys, np.int64) << _PLACE_BITS
-        for entries in self._in_order(run):
+        for entries in self._between(run):
             low, high = np.searchsorted(wanted, entries[[0, -1]] & (-1 << _PLACE_BITS))
             begins = wanted[low : high + 1]
             places = np.searchsorted(entries, begins)
@@ -255,16 +249,16 @@ class NearKeys:
                 for entry in entries[place:end].tolist():
                     yield begin >> _PLACE_BITS, entry - begin + run.first
 
-    def _in_order(self, run: _Run) -> Iterator[Entries]:
-        """All entries of a run, many at once."""
+    def _between(self, run: _Run, begin: int = 0, end: int = 1 << _KEY_BITS) -> Iterator[Entries]:
+        """The entries of pieces that begin with such a key, in order. Many are read as one value: after each
+        value other threads have their turn."""
         import numpy as np
 
-        begin = run.piece(0)
-        while rows := self._statements.rows(
-            "next_near_pieces", begin=begin, end=run.end, limit=_PIECES_AT_ONCE
-        ):
-            begin = rows[-1][0] + 1
-            yield np.frombuffer(b"".join([blob for _, blob in rows]), "<i8")
+        where = {"end": run.piece(end), "limit": _PIECES_AT_ONCE}
+        last, entries = self._statements.rows("near_pieces", begin=run.piece(begin), **where)[0]
+        while entries:
+            yield np.frombuffer(entries, "<i8")
+            last, entries = self._statements.rows("near_pieces", begin=last + 1, **where)[0]
 
     def _take_out(self, run: _Run, held: Iterable[tuple[int, Sequence[int]]]) -> None:
         """The keys of those of these memories that are in a run; each piece is written once."""

@@ -292,8 +292,8 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
 ORDER BY m.number
 
--- similar_texts -- Those of these memories that are not deleted.
-SELECT number, id, content, language FROM memory
+-- similar_texts -- Those of these memories that are not deleted, as one value.
+SELECT json_group_array(json_array(number, id, content, language)) FROM memory
 WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
 
 -- add_memory -- A new memory; the triggers write its keyword entry.
@@ -524,14 +524,12 @@ UPDATE near_piece SET number = :first, entries = :entries WHERE number = :number
 -- remove_near_piece -- All of its entries are gone.
 DELETE FROM near_piece WHERE number = :number
 
--- near_pieces -- Those that begin in an interval.
-SELECT entries FROM near_piece WHERE number >= :begin AND number < :end ORDER BY number
+-- near_pieces -- The first few that begin in an interval, as one value, and the last of their numbers.
+SELECT max(number), CAST(group_concat(entries, '') AS BLOB) FROM (
+  SELECT number, entries FROM near_piece WHERE number >= :begin AND number < :end ORDER BY number LIMIT :limit)
 
--- remove_near_pieces -- The same, once they are in another run.
+-- remove_near_pieces -- All that begin in an interval, once they are in another run.
 DELETE FROM near_piece WHERE number >= :begin AND number < :end
-
--- next_near_pieces -- The same, the first few.
-SELECT number, entries FROM near_piece WHERE number >= :begin AND number < :end ORDER BY number LIMIT :limit
 
 -- near_piece_of -- The last piece of a run that does not begin later.
 SELECT number, entries FROM near_piece WHERE number >= :begin AND number <= :upto ORDER BY number DESC LIMIT 1

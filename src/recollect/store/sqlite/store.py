@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -91,8 +92,8 @@ class SqliteWriter(Writer):
         self._flush_near_keys()
         sharing = self._near_keys.sharing(keys, MOST_SIMILAR)
         numbers = sorted({number for memories in sharing.values() for number in memories})
-        rows = self.rows("similar_texts", numbers=numbers) if numbers else []
-        known = {row[0]: Known(*row) for row in rows}
+        texts = json.loads(self.value("similar_texts", numbers=numbers)) if numbers else []
+        known = {text[0]: Known(*text) for text in texts}
         for key, memories in sharing.items():
             yield key, [known[number] for number in memories if number in known]
 
