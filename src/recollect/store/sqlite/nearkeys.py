@@ -1,8 +1,8 @@
 """Who shares a near-duplicate key? Few keys go to a table, many at once into sorted runs.
 
 At random places of one large table each key costs a page. A run is written in order, in pieces of about a
-page, and merged with the runs before it that are no larger, so that there are never many. A memory that is in
-a run has its keys in `near_kept`, too, by which they are found when it goes.
+page, and merged with the runs before it that are not much larger, so that there are never many. A memory that
+is in a run has its keys in `near_kept`, too, by which they are found when it goes.
 """
 
 from __future__ import annotations
