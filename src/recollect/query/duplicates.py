@@ -11,6 +11,7 @@ import zlib
 from array import array
 from collections.abc import Sequence, Set
 from itertools import pairwise, repeat
+from typing import Any
 
 from recollect.query import compiled
 
@@ -79,7 +80,7 @@ def _hashes(terms: Sequence[str]) -> list[int]:
     return [*alone, *map(zlib.crc32, encoded[1:], begun)]
 
 
-def overlap(mine: Set[str], theirs: Set[str]) -> bool:
+def overlap(mine: Set[Any], theirs: Set[Any]) -> bool:
     """Whether two texts share most of their features.
 
     >>> old = "the api listens on port 8080 by default unless told otherwise".split()
@@ -90,6 +91,6 @@ def overlap(mine: Set[str], theirs: Set[str]) -> bool:
     return shared >= THRESHOLD * (len(mine) + len(theirs) - shared)
 
 
-def features(terms: Sequence[str]) -> Set[str]:
+def features(terms: Sequence[str]) -> Set[Any]:
     """What texts are compared by: their terms, and pairs of neighbouring ones."""
-    return {*terms, *(f"{first} {second}" for first, second in pairwise(terms))}
+    return {*terms, *pairwise(terms)}

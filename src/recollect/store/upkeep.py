@@ -69,9 +69,7 @@ def texts(statements: Statements, **where: Any) -> Iterator[tuple[Text, str | No
 def rewrite(
     statements: Statements, text: Text, terms: str | None, analysed: Analysed, stored: Stored = plainly
 ) -> None:
-    """What is derived from a text, made anew."""
+    """The terms of a text, made anew."""
     kept = stored(analysed.terms)
     if kept["terms"] != terms:
         statements.count("set_terms", namespace=text.namespace, number=text.key, **kept)
-    keys = [(text.namespace, key, text.key) for key in set(analysed.near_keys)]
-    statements.many("add_near_key", ("namespace", "key", "memory"), keys)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
@@ -199,16 +200,18 @@ class Writer(Transaction):
     def _similar_texts(self, records: Sequence[Record]) -> Similar:
         """The live memories that share a near-duplicate key with one of these records, by the keys that any
         two of all of them share."""
-        keys: set[int] = set()
-        similar: defaultdict[int, list[Known]] = defaultdict(list)
-        for record in records:
-            for near in keys.intersection(record.near_keys):
-                similar[near] = []
-            keys.update(record.near_keys)
-        if keys:
-            for near, *known in self.rows("similar_texts", keys=sorted(keys), most=MOST_SIMILAR):
-                similar[near].append(Known(*known))
-        return dict(similar)
+        counts = Counter(chain.from_iterable(record.near_keys for record in records))
+        similar: Similar = {near: () for near, count in counts.items() if count > 1}
+        if counts:
+            similar.update(self._sharing(sorted(counts)))
+        return similar
+
+    def _sharing(self, keys: Sequence[int]) -> Iterable[tuple[int, Sequence[Known]]]:
+        """Which of these near-duplicate keys live memories have; the newest few of each, newest first."""
+        found: defaultdict[int, list[Known]] = defaultdict(list)
+        for near, *known in self.rows("similar_texts", keys=keys, most=MOST_SIMILAR):
+            found[near].append(Known(*known))
+        return found.items()
 
     def _link_near_duplicates(self, key: int, record: Record, similar: Similar) -> tuple[str, ...]:
         if not record.near_keys:
@@ -261,7 +264,7 @@ class Writer(Transaction):
             self.run("move_to_session", number=key, session=number, position=self._place_in(number, None))
         if said_anew:
             self._remove_vectors([key])
-            self.run("remove_near_keys", numbers=[key])
+            self._remove_near_keys([key])
             self.run("remove_near_links", number=key)
             self._link_near_duplicates(key, record, self._similar_texts([record]))
         if record.vector is not None and generation is not None:
@@ -359,7 +362,7 @@ class Writer(Transaction):
         return Receipt(
             session_links=created + self.run("remove_links", numbers=numbers),
             relations=self.run("remove_relations", numbers=numbers),
-            near_keys=self.run("remove_near_keys", numbers=numbers),
+            near_keys=self._remove_near_keys(numbers),
             vectors=self._remove_vectors(numbers),
             keyword_entries=self._remove_entries(numbers),
             memories=self.run("remove_memories", numbers=numbers),
@@ -370,6 +373,9 @@ class Writer(Transaction):
         """How many keyword entries go with these memories."""
         count: int = self.value("count_entries", numbers=list(numbers))
         return count
+
+    def _remove_near_keys(self, numbers: Sequence[int]) -> int:
+        return self.run("remove_near_keys", numbers=list(numbers))
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         return self.run("remove_vectors", numbers=list(keys))

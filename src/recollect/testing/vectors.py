@@ -49,6 +49,29 @@ class VectorsContract:
         assert find_near(store, 0, 0, 1, limit=1) == ["b"], "and can be replaced"
         assert store.stats(HERE, NOW)["vectors"] == 2
 
+    def test_how_many_wait_is_right_whatever_came_since_none_did(self, store: Store) -> None:
+        def embed_all() -> None:
+            waiting = store.pending(HERE, MODEL, 0, 9)
+            store.set_vectors(HERE, MODEL, [(each, vector(1, 0, 0)) for each in waiting], NOW)
+            assert store.count_pending(HERE, MODEL) == 0
+
+        keep(store, record("One", "a"), record("Two", "b"))
+        embed_all()
+        keep(store, record("Three", "c"), record("Four", "d", vector=vector(0, 1, 0)))
+        assert store.count_pending(HERE, MODEL) == 1
+        keep(store, record("One", "a"), namespace="there")
+        assert store.count_pending(HERE, MODEL) == 1
+        embed_all()
+        store.change(HERE, "a", lambda _: record("Uno", "a"), generation=None, now=NOW, session=None)
+        assert store.count_pending(HERE, MODEL) == 1
+        keep(store, record("Five", "e"))
+        assert store.count_pending(HERE, MODEL) == 2
+        embed_all()
+        store.forget(HERE, ["b"], NOW)
+        assert store.count_pending(HERE, MODEL) == 0
+        store.switch_generation(HERE, NEWER_MODEL, NOW)
+        assert (store.count_pending(HERE, MODEL), store.count_pending(HERE, NEWER_MODEL)) == (4, 4)
+
     def test_a_vector_of_a_text_that_has_changed_meanwhile_is_dropped(self, store: Store) -> None:
         keep(store, record("One", "a"), record("Two", "b"))
         one, two = store.pending(HERE, MODEL, 0, 9)

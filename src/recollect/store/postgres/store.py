@@ -211,7 +211,10 @@ def _rebuild(statements: Statements, namespace: str, analyse: Analyser) -> int:
         statements.count(f"mend_{name}", namespace=namespace)
     done = 0
     for text, terms in upkeep.texts(statements, namespace=namespace):
-        upkeep.rewrite(statements, text, terms, analyse(text), entry)
+        analysed = analyse(text)
+        upkeep.rewrite(statements, text, terms, analysed, entry)
+        keys = [(text.namespace, key, text.key) for key in set(analysed.near_keys)]
+        statements.many("add_near_key", ("namespace", "key", "memory"), keys)
         done += 1
     statements.count("mend_namespaces", namespace=namespace)
     return done

@@ -32,7 +32,7 @@ PATIENCE = 60.0
 MAPPED, MAPPED_WHOLE = 256 * 1024 * 1024, 512 * 1024 * 1024
 """Readers read so many bytes of a file without copying them, and all of one that is not much larger. All of a
 big one would only look like a big process, and so would what the writer reads, who is no slower without."""
-BULK = 4_000
+BULK = 1_000
 """A transaction that changes so many rows is one of a bulk write, which others are likely to follow."""
 LOG_PAGES, LOG_PAGES_OF_BULK = 1_000, 8_000
 """The log is folded into the file once it has so many pages; later during a bulk write, since that writes to

@@ -292,13 +292,9 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
 ORDER BY m.number
 
--- similar_texts -- Live memories that share a near-duplicate key, the newest few of each key.
-SELECT key, number, id, content, language FROM (
-  SELECT k.key, m.number, m.id, m.content, m.language,
-    row_number() OVER (PARTITION BY k.key ORDER BY m.number DESC) AS place
-  FROM near_key k JOIN memory m ON m.number = k.memory
-  WHERE k.namespace = :namespace AND k.key IN (SELECT value FROM json_each(:keys)) AND m.deleted_at IS NULL)
-WHERE place <= :most ORDER BY key, place
+-- similar_texts -- Those of these memories that are not deleted, as one value.
+SELECT json_group_array(json_array(number, id, content, language)) FROM memory
+WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
 
 -- add_memory -- A new memory; the triggers write its keyword entry.
 INSERT INTO memory (
@@ -412,6 +408,14 @@ SELECT (SELECT count(*) FROM memory WHERE namespace = (SELECT number FROM n)) - 
   SELECT count(*) FROM vector WHERE namespace = (SELECT number FROM n)
   AND generation = (SELECT number FROM generation WHERE fingerprint = :fingerprint))
 
+-- vectors_state -- What is another once a vector of a namespace has gone; and the highest number of a memory.
+SELECT n.number, n.removed_vectors, n.generation, n.next_generation, {last_memory}
+FROM namespace n WHERE n.name = :namespace
+
+-- count_newer_pending -- The same, of memories after one; the plus keeps to the order of their numbers.
+SELECT count(*) FROM memory m WHERE m.number > :after
+  AND +m.namespace = (SELECT number FROM namespace WHERE name = :namespace) AND {unembedded}
+
 -- keys_of -- The memories, live or not, that these ids name.
 SELECT m.number FROM memory m JOIN namespace n ON n.number = m.namespace
 WHERE n.name = :namespace AND m.id IN (SELECT value FROM json_each(:ids))
@@ -482,6 +486,68 @@ INSERT INTO near_key (namespace, key, memory) VALUES (:namespace, :key, :memory)
 
 -- remove_near_keys -- Those hashes go with the text.
 DELETE FROM near_key WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- keep_near_keys -- The hashes that a memory has in a run.
+INSERT INTO near_kept (memory, keys) VALUES (:memory, :keys)
+
+-- kept_near_keys -- The hashes that these memories have in runs.
+SELECT memory, keys FROM near_kept WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- remove_kept_near_keys -- They go with the text, too.
+DELETE FROM near_kept WHERE memory IN (SELECT value FROM json_each(:numbers))
+
+-- near_keys -- The hashes that memories of a namespace have that were written a few at a time; the first few.
+SELECT key, memory FROM near_key WHERE namespace = :namespace LIMIT :limit
+
+-- near_keys_among -- Those of these hashes that memories have that were written a few at a time, and which ones.
+SELECT key, memory FROM near_key
+WHERE namespace = :namespace AND key IN (SELECT value FROM json_each(:keys))
+
+-- near_runs -- The runs of a namespace, oldest first.
+SELECT number, first, last, size FROM near_run WHERE namespace = :namespace ORDER BY first
+
+-- add_near_run -- A run that has no pieces yet; its number.
+INSERT INTO near_run (namespace, first, last, size) VALUES (:namespace, :first, :last, :size) RETURNING number
+
+-- shrink_near_run -- So many of its entries are gone.
+UPDATE near_run SET size = size - :removed WHERE number = :run
+
+-- remove_near_runs -- Runs that have no pieces any more.
+DELETE FROM near_run WHERE number IN (SELECT value FROM json_each(:runs))
+
+-- add_near_piece -- Entries of a run, in order.
+INSERT INTO near_piece (number, entries) VALUES (:number, :entries)
+
+-- set_near_piece -- Some of its entries are gone, and maybe its first.
+UPDATE near_piece SET number = :first, entries = :entries WHERE number = :number
+
+-- remove_near_piece -- All of its entries are gone.
+DELETE FROM near_piece WHERE number = :number
+
+-- near_pieces -- The first few that begin in an interval, as one value, and the last of their numbers.
+SELECT max(number), CAST(group_concat(entries, '') AS BLOB) FROM (
+  SELECT number, entries FROM near_piece WHERE number >= :begin AND number < :end ORDER BY number LIMIT :limit)
+
+-- remove_near_pieces -- All that begin in an interval, once they are in another run.
+DELETE FROM near_piece WHERE number >= :begin AND number < :end
+
+-- near_piece_of -- The last piece of a run that does not begin later.
+SELECT number, entries FROM near_piece WHERE number >= :begin AND number <= :upto ORDER BY number DESC LIMIT 1
+
+-- near_keys_or_pieces -- Who has one of these hashes; or the first memory of a run, and its piece that would have it.
+SELECT key, memory, NULL FROM near_key
+WHERE namespace = :namespace AND key IN (SELECT value FROM json_each(:keys))
+UNION ALL
+SELECT wanted.value, r.first, p.entries
+FROM near_run r CROSS JOIN json_each(:keys) wanted CROSS JOIN near_piece p ON p.number = (
+  SELECT max(x.number) FROM near_piece x
+  WHERE x.number >= r.number << :bits AND x.number <= (r.number << :bits) + wanted.value)
+WHERE r.namespace = :namespace
+
+-- deleted_among -- Those of these memories that are deleted softly.
+SELECT m.number FROM memory m INDEXED BY memory_aside
+WHERE {may_not_hold} AND m.namespace = :namespace AND m.deleted_at IS NOT NULL
+  AND m.number IN (SELECT value FROM json_each(:numbers))
 
 -- remove_near_links -- The links to near-duplicates of a text that has changed.
 DELETE FROM relation
@@ -664,8 +730,11 @@ SELECT count(*) FROM session_link l
 LEFT JOIN memory m ON m.number = l.memory LEFT JOIN session s ON s.number = l.session
 WHERE m.number IS NULL OR s.number IS NULL OR m.namespace <> s.namespace
 
--- check_near_keys -- Near-duplicate keys of memories that are gone.
-SELECT count(*) FROM near_key WHERE memory NOT IN (SELECT number FROM memory)
+-- check_near_keys -- Near-duplicate keys of memories that are gone, and how many more runs have than memories.
+SELECT (SELECT count(*) FROM near_key WHERE memory NOT IN (SELECT number FROM memory))
+  + (SELECT count(*) FROM near_kept WHERE memory NOT IN (SELECT number FROM memory))
+  + abs((SELECT ifnull(sum(length(keys)), 0) FROM near_kept)
+    - (SELECT ifnull(sum(length(entries)), 0) FROM near_piece)) / 8
 
 -- check_successors -- Memories superseded by something that is gone.
 SELECT count(*) FROM memory m LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by

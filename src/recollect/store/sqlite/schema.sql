@@ -1,5 +1,5 @@
 -- The whole schema of a Recollect store in SQLite. Times are microseconds since 1970 in UTC.
--- Rows are the truth; memory_words, vector, near_key and segments are derived and can be rebuilt from them.
+-- Rows are the truth; memory_words, vector, the hashes of near-duplicates and segments are derived and can be rebuilt from them.
 
 -- A namespace: which languages its memories are stemmed in, which generation of vectors is searched,
 -- which one is being filled, how many vectors were removed so far, which weights it is tuned to (as JSON, with
@@ -136,7 +136,7 @@ CREATE TABLE vector (
 
 CREATE INDEX vector_by_age ON vector (namespace, generation, number);
 
--- Hashes that near-duplicates are likely to share.
+-- Hashes that near-duplicates are likely to share, of memories that were written a few at a time.
 CREATE TABLE near_key (
   namespace INTEGER NOT NULL,
   key INTEGER NOT NULL,
@@ -145,6 +145,30 @@ CREATE TABLE near_key (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX near_key_by_memory ON near_key (memory);
+
+-- The same of memories that were written many at once: sorted runs of them, each in pieces of about a page. An entry
+-- is eight bytes, little-endian: the hash, and in the lowest 27 bits which memory, counted from the first of the run.
+-- The number of a piece is that of its run, and in the lowest 35 bits its first hash.
+CREATE TABLE near_run (
+  number INTEGER PRIMARY KEY,
+  namespace INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  size INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX near_run_by_namespace ON near_run (namespace, first);
+
+CREATE TABLE near_piece (
+  number INTEGER PRIMARY KEY,
+  entries BLOB NOT NULL
+) STRICT;
+
+-- Which hashes a memory has in a run, eight bytes each, so that they go with it.
+CREATE TABLE near_kept (
+  memory INTEGER PRIMARY KEY REFERENCES memory (number),
+  keys BLOB NOT NULL
+) STRICT;
 
 -- How a session used a memory that it did not create (that one is memory.session).
 CREATE TABLE session_link (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -28,10 +29,11 @@ from recollect.store.sql import SqlStore
 from recollect.store.sqlite import search
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.derived.background import Background
+from recollect.store.sqlite.nearkeys import NearKeys
 from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row, Statements
-from recollect.store.writing import Writer
+from recollect.store.writing import MOST_SIMILAR, Known, Writer
 from recollect.times import to_micros
 from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Scope
 
@@ -60,10 +62,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _picked(values: Sequence[int], places: Sequence[int]) -> list[int]:
-    return list(map(values.__getitem__, places))
-
-
 class SqliteWriter(Writer):
     """What only SQLite's readers need: they hold vectors in memory and must learn that some are gone."""
 
@@ -72,31 +70,45 @@ class SqliteWriter(Writer):
         return super().keys_in_scope({**parameters, "namespaces": [self.namespace]})
 
     def __init__(self, statements: SqliteStatements, namespace: str, now: datetime) -> None:
-        self._columns = statements
-        self._near_keys: list[int] = []
-        self._near_memories: list[int] = []
         super().__init__(statements, namespace, now)
+        self._near_keys = NearKeys(statements, self.namespace)
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
-        """They wait as they are: there are eight of each memory."""
-        self._near_keys += near_keys
-        self._near_memories += [key] * len(near_keys)
-
-    def _flush(self) -> None:
-        super()._flush()
-        if self._near_keys:
+        """What near-duplicates of this memory will be found by."""
+        self._near_keys.soon(key, near_keys)
+        if self._near_keys.are_many:
             self._flush_near_keys()
 
+    def finish(self) -> None:
+        """Write what still waits; to be called before the transaction ends."""
+        super().finish()
+        self._flush_near_keys()
+
     def _flush_near_keys(self) -> None:
-        """Near-duplicate keys lie at random places: in their order, each page of them is met but once."""
-        keys, memories = self._near_keys, self._near_memories
-        self._near_keys, self._near_memories = [], []
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        columns = ([self.namespace] * len(keys), _picked(keys, order), _picked(memories, order))
-        self._columns.many_columns("add_near_key", ("namespace", "key", "memory"), columns)
+        self._flush()
+        self._near_keys.flush()
+
+    def _sharing(self, keys: Sequence[int]) -> Iterator[tuple[int, list[Known]]]:
+        self._flush_near_keys()
+        sharing = self._near_keys.sharing(keys, MOST_SIMILAR)
+        numbers = sorted({number for memories in sharing.values() for number in memories})
+        texts = json.loads(self.value("similar_texts", numbers=numbers)) if numbers else []
+        known = {text[0]: Known(*text) for text in texts}
+        for key, memories in sharing.items():
+            yield key, [known[number] for number in memories if number in known]
+
+    def _remove_near_keys(self, numbers: Sequence[int]) -> int:
+        self._flush_near_keys()
+        return self._near_keys.remove(numbers)
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         count = super()._remove_vectors(keys)
+        self.run("count_removed", count=count)
+        return count
+
+    def switch_generation(self, generation: Generation) -> int:
+        """Search this generation from now on; the vectors of others go."""
+        count = super().switch_generation(generation)
         self.run("count_removed", count=count)
         return count
 
@@ -110,6 +122,7 @@ class SqliteStore(SqlStore):
         self._struck_out = 0
         self._searched = 0  # memories, by FTS5: those of the store, for each question
         self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
+        self._complete: dict[tuple[str, str], Row] = {}  # states in which each memory had its vector
 
     @property
     def read_only(self) -> bool:
@@ -198,6 +211,25 @@ class SqliteStore(SqlStore):
         scrubbing.strike_out(self._shelf, outdated)
         scrubbing.clear_away(self._shelf, lambda: self._read(listing))
         self._struck_out = change
+
+    def count_pending(self, namespace: str, generation: Generation) -> int:
+        """How many memories have no vector of this generation: once there were none, only newer are looked
+        at, unless vectors have gone since."""
+        which = (namespace, generation.fingerprint)
+        given = {"namespace": namespace, "fingerprint": generation.fingerprint}
+
+        def action(statements: SqliteStatements) -> int:
+            *state, newest = next(iter(statements.rows("vectors_state", namespace=namespace)), (0,))
+            *known, upto = self._complete.get(which, (None,))
+            if known == state:
+                count = statements.value("count_newer_pending", after=upto, **given)
+            else:
+                count = statements.value("count_pending", **given)
+            if count == 0:
+                self._complete[which] = (*state, newest)
+            return int(count)
+
+        return self._read(action)
 
     # candidates
 

@@ -8,9 +8,11 @@ import apsw
 
 from recollect.store import upkeep
 from recollect.store.base import Analyser
+from recollect.store.sqlite.nearkeys import NearKeys
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.types import Finding, Progress
 
+_AT_ONCE = 20_000
 _CHECKS = {name: message for name, message in upkeep.CHECKS.items() if name != "counts"}
 
 
@@ -39,10 +41,25 @@ def rebuild(statements: SqliteStatements, analyse: Analyser, progress: Progress 
     connection.execute("INSERT INTO memory_words (memory_words) VALUES ('rebuild')")
     for name in ("vectors", "relations", "links", "successors", "sessions", "documents"):
         statements.count(f"mend_{name}")
-    connection.execute("DELETE FROM near_key; DELETE FROM segment")
+    for table in ("near_key", "near_piece", "near_run", "near_kept", "segment"):
+        connection.execute(f"DELETE FROM {table}")
+    found: dict[int | str, NearKeys] = {}
     for done, (text, terms) in enumerate(upkeep.texts(statements), 1):
-        upkeep.rewrite(statements, text, terms, analyse(text))
+        analysed = analyse(text)
+        upkeep.rewrite(statements, text, terms, analysed)
+        keys = found.setdefault(text.namespace, NearKeys(statements, text.namespace))
+        keys.soon(text.key, analysed.near_keys)
+        if done % _AT_ONCE == 0:
+            _flush(found)
         if progress and (done % upkeep.BATCH == 0 or done == total):
             progress("rebuilding", done, total)
+    _flush(found)
     statements.count("mend_namespaces")
     connection.execute("UPDATE namespace SET languages = replace(languages, ',', ' ')")
+
+
+def _flush(found: dict[int | str, NearKeys]) -> None:
+    """The near-duplicate keys of every namespace, written; nothing is held any more."""
+    for keys in found.values():
+        keys.flush()
+    found.clear()
