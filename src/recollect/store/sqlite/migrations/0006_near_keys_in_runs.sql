@@ -1,4 +1,4 @@
--- Hashes of near-duplicates, of memories that were written many at once: sorted runs of them, each in pieces of about a page. An entry
+-- Hashes of near-duplicates, of memories that were written many at once: sorted runs of them, in pieces of about a page. An entry
 -- is eight bytes, little-endian: the hash, and in the lowest 27 bits which memory, counted from the first of the run.
 -- The number of a piece is that of its run, and in the lowest 35 bits its first hash.
 CREATE TABLE near_run (
