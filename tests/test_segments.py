@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from recollect import Draft, Memories
 from recollect.store.sqlite import narrowing
 from recollect.store.sqlite.derived import kernel
+from recollect.store.sqlite.indexed import MOST_PHRASED
 from recollect.store.sqlite.search import FEW_ASIDE
 
 from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
@@ -298,6 +299,31 @@ def test_export_and_import_take_no_notice(memories: Memories, tmp_path: Path) ->
                 assert found == [
                     hit.memory.id for hit in memories.recall(word, mode="keyword", reinforce=False)
                 ]
+
+
+def test_a_quoted_word_is_insisted_on_however_many_have_it(memories: Memories) -> None:
+    """Unless nobody in scope has it; new and changed memories count as the others do."""
+    kept = memories.remember_many(
+        Draft(f"{'harbour ' * (number % 3)}lighthouse {number}", tags=[f"tag{number % 2}"])
+        for number in range(MOST_PHRASED + 300)
+    )
+    memories.settle()
+    memories.remember("A new harbour with a lighthouse")
+    memories.update(kept[3].id, text="No longer dark: the harbour")
+    memories.update(kept[4].id, text="Nothing but a beacon")
+    for query in (
+        'lighthouse "harbour"',
+        '"harbours" lighthouse 17',
+        '"lighthouse"',
+        '"the" harbour',
+        '"beacon"',
+    ):
+        for filters in ({}, {"tags": "tag1"}, {"tags": ["tag0", "tag1"]}, {"since": NOW}):
+            assert_same(memories, query, 30, **filters)
+    assert all(
+        "arbour" in hit.memory.content for hit in memories.recall('lighthouse "harbour"', reinforce=False)
+    )
+    assert len(assert_same(memories, 'lighthouse "beacon"', 5, tags="tag1")) == 5
 
 
 def test_labels_that_have_the_same_terms_are_told_apart(memories: Memories) -> None:

@@ -313,3 +313,19 @@ def test_vectors_of_the_forgotten_are_overwritten(path: Path) -> None:
             assert not segment.coded.bytes[at].any()
             assert not segment.coded.signs[at // codes.TOGETHER, :, at % codes.TOGETHER].any()
             assert segment.struck_out().tolist() == [number]
+
+
+def test_the_last_digits_are_the_same_from_the_file_as_where_it_is_mapped(tmp_path: Path) -> None:
+    matrix = random_directions(3_000, 64)
+    numbers = np.arange(1, 3_001)
+    path = tmp_path / "some.segment"
+    vectors.write(path, [vectors.Read(numbers, numbers, np.ones(3_000, np.int64), matrix)])
+    arrays, size = files.read(path)
+    mapped, read = VectorSegment(arrays, size), VectorSegment(arrays, size, path)
+    for question in matrix[:50]:
+        found = mapped.near(1, question, 20)()
+        assert read.near(1, question, 20)() == found
+        assert found[2][0] == pytest.approx(1.0, abs=1e-5)
+    path.unlink()
+    assert read.near(1, matrix[3], 20)() == mapped.near(1, matrix[3], 20)()
+    assert VectorSegment(arrays, size, path).near(1, matrix[3], 20)() == mapped.near(1, matrix[3], 20)()

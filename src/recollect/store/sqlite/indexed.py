@@ -40,12 +40,16 @@ class ByWords:
         held: Held,
         allowed: NDArray[np.int64] | None,
         changed: Sequence[Row],
-        phrased: Sequence[Row],
+        phrased: Sequence[Row] = (),
+        quoted: Sequence[str] = (),
     ) -> None:
-        """Of `allowed` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any."""
+        """Of `allowed` (ascending) alone, if given. `phrased`: everyone with the quoted phrase, if any.
+
+        Only who has one of the `quoted` terms, if there are any, which count twice, as a phrase does.
+        """
         self._limit = words.limit
-        self._allowed = allowed
-        self._searched = _searched(statements, namespaces, words.query, upto, held, changed)
+        self._searched = _searched(statements, namespaces, words.query, upto, held, changed, quoted)
+        self._allowed = self._searched.quoting(allowed) if quoted else allowed
         self._phrased: Best | None = None
         if phrased:
             self._phrased = _among(self._searched.best_with(phrased, words.query), allowed)
@@ -93,6 +97,19 @@ class ByWords:
         return [*judged, *others]
 
 
+class Insisting:
+    """A question with a quoted word: whoever has it, or if nobody in scope does, whoever has the others."""
+
+    def __init__(self, quoting: ByWords, otherwise: ByWords) -> None:
+        self._quoting, self._otherwise = quoting, otherwise
+        self.first = quoting.first
+
+    def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The best memories in scope, once the first were judged."""
+        found = self._quoting.found(jury, judged)
+        return found or self._otherwise.found(jury, jury.judged([self._otherwise.first])[0])
+
+
 def by_words(
     statements: SqliteStatements,
     namespaces: Namespaces,
@@ -101,17 +118,31 @@ def by_words(
     held: Held,
     allowed: NDArray[np.int64] | None,
     changed: Sequence[Row],
-) -> ByWords | None:
+) -> ByWords | Insisting | None:
     """A question to what is `held`, which has all `upto` a number; None where FTS5 knows better."""
     phrases = words.query.phrases
     if len(phrases) > 1 or _needs_order(words.query):
         return None
+    asked = statements, namespaces, words, upto, held, allowed, changed
+    if quoted := _quoted(words.query):
+        return Insisting(ByWords(*asked, quoted=quoted), ByWords(*asked))
     phrased: Sequence[Row] = ()
     if phrases:
         phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
     if len(phrased) > MOST_PHRASED:
         return None
-    return ByWords(statements, namespaces, words, upto, held, allowed, changed, phrased)
+    return ByWords(*asked, phrased)
+
+
+def _quoted(query: KeywordQuery) -> list[str]:
+    """The terms of a quoted word that is looked for anyway; none for a phrase of several words."""
+    terms = [alternative for phrase in query.phrases for alternative in phrase.alternatives]
+    looked_for = {term for word in query.words for term in word.terms}
+    return (
+        [term for term, *_ in terms]
+        if all(len(each) == 1 and each[0] in looked_for for each in terms)
+        else []
+    )
 
 
 def _needs_order(query: KeywordQuery) -> bool:
@@ -126,6 +157,7 @@ def _searched(
     upto: int,
     held: Held,
     changed: Sequence[Row],
+    quoted: Sequence[str],
 ) -> Searched:
     newer: list[Row] = []
     if 0 < namespaces.state.memory - upto <= FEW_NEWER:
@@ -133,7 +165,7 @@ def _searched(
     elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
         newer = statements.rows("newer_words", match=expression, upto=upto)
-    return Searched.of(held, query, namespaces, newer, changed)
+    return Searched.of(held, query, namespaces, newer, changed, quoted)
 
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
@@ -240,6 +272,8 @@ class Searched(NamedTuple):
     rarity: Sequence[float]
     counted: Statistics
     namespaces: Sequence[int]
+    quoted: int
+    """So many of the terms, the last of them, are those of a quoted word."""
 
     @classmethod
     def of(
@@ -249,9 +283,10 @@ class Searched(NamedTuple):
         namespaces: Namespaces,
         rows: Sequence[Row],
         changed: Sequence[Row],
+        quoted: Sequence[str] = (),
     ) -> Searched:
         """Look up the words of a question: in segments, in newer `rows` that match, in those that changed."""
-        wanted = wanted_terms(query)
+        wanted = [*wanted_terms(query), *map(Wanted, quoted)]
         fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
         sought, numbers = [each.bounds for each in wanted], namespaces.numbers
         leaves = [Leaf.looked_up(segment, sought, numbers, stale) for segment, stale in held]
@@ -259,12 +294,21 @@ class Searched(NamedTuple):
         having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
         leaves.sort(key=lambda leaf: -len(leaf.segment))
         rarity = [counted.rarity(sum(counts)) for counts in having]
-        return cls(leaves, fresh, rarity, counted, numbers)
+        for at in range(len(wanted) - len(quoted), len(wanted)):
+            rarity[at] *= 2
+        return cls(leaves, fresh, rarity, counted, numbers, len(quoted))
 
     @property
     def average(self) -> float:
         """How long a memory is in the mean."""
         return self.counted.average
+
+    def quoting(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Everyone who has a quoted term, ascending; of `allowed` (ascending), if given."""
+        found = [each for leaf in self.leaves for each in leaf.numbers_having(leaf.places[-self.quoted :])]
+        fresh = [row[0] for row in self.fresh.rows if any(row[3][-self.quoted :])]
+        numbers = np.unique(np.concatenate([*found, np.array(fresh, np.int64)]))
+        return numbers if allowed is None else numbers[spans.among(numbers, allowed)]
 
     def best_with(self, rows: Sequence[Row], query: KeywordQuery) -> Best:
         """Those of the rows that are in these namespaces, best first; they are all that have the phrases.

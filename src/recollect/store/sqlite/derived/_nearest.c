@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -263,6 +264,8 @@ typedef struct {
     const int8_t *bytes, *fine;
     const float *trust, *offset, *scale, *centre;
     const int64_t *numbers, *memories;
+    int file; /* where the fine bytes are read, from a place on; below 0: they are looked at where they are mapped */
+    long long place;
 } Segment;
 
 static const char NAME[] = "recollect.vectors", ASKED[] = "recollect.asked";
@@ -276,6 +279,9 @@ static void *lying(void)
 static void let_go(Segment *segment)
 {
     while (segment->taken) PyBuffer_Release(segment->held + --segment->taken);
+#ifdef THREADS
+    if (segment->file >= 0) close(segment->file);
+#endif
     free(segment);
 }
 
@@ -300,14 +306,26 @@ static int fits(const Segment *segment)
         && held[SIGNS].len == groups * eights(segment) * TOGETHER;
 }
 
-/* A segment that is asked again and again, from its arrays. */
+/* Where the fine bytes are read; the descriptor is copied. */
+static int take_file(Segment *segment, PyObject *file, PyObject *place)
+{
+    const long given = PyLong_AsLong(file);
+    segment->place = PyLong_AsLongLong(place);
+#ifdef THREADS
+    if (given >= 0 && segment->place >= 0) segment->file = fcntl((int)given, F_DUPFD_CLOEXEC, 0);
+#endif
+    return !PyErr_Occurred();
+}
+
+/* A segment that is asked again and again, from a file and its arrays. */
 static PyObject *hold(PyObject *self, PyObject *given)
 {
     Segment *segment = calloc(1, sizeof(Segment));
     if (!segment) return PyErr_NoMemory();
     Py_buffer *held = segment->held;
+    segment->file = -1;
     for (; segment->taken < COLUMNS; segment->taken++) {
-        PyObject *array = PyTuple_GetItem(given, segment->taken);
+        PyObject *array = PyTuple_GetItem(given, segment->taken + 2);
         if (!array || PyObject_GetBuffer(array, held + segment->taken, PyBUF_SIMPLE)) {
             let_go(segment);
             return NULL;
@@ -326,6 +344,7 @@ static PyObject *hold(PyObject *self, PyObject *given)
     segment->centre = held[CENTRE].buf;
     PyObject *capsule = fits(segment) ? PyCapsule_New(segment, NAME, drop) : lying();
     if (!capsule) let_go(segment);
+    else if (!take_file(segment, PyTuple_GetItem(given, 0), PyTuple_GetItem(given, 1))) Py_CLEAR(capsule);
     return capsule;
 }
 
@@ -342,9 +361,18 @@ static float product_with_centre(const Segment *segment, const float *vector)
     return sum;
 }
 
-static float finer(const Segment *segment, int64_t place, const float *vector)
+/* What the fine bytes add; `row` is room for one. NaN if it can't be read. */
+static float finer(const Segment *segment, int64_t place, const float *vector, int8_t *row)
 {
-    return segment->scale[place] * product(segment->fine + place * segment->size, vector, segment->size) / FINER;
+    const int8_t *fine = segment->fine + place * segment->size;
+#ifdef THREADS
+    if (segment->file >= 0) {
+        const off_t from = (off_t)(segment->place + place * segment->size);
+        if (pread(segment->file, row, segment->size, from) != segment->size) return NAN;
+        fine = row;
+    }
+#endif
+    return segment->scale[place] * product(fine, vector, segment->size) / FINER;
 }
 
 /* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
@@ -664,15 +692,17 @@ static void put_in_order(const Segment *segment, const float *vector, Best *best
                          Near *nearest)
 {
     const float base = product_with_centre(segment, vector);
+    int8_t *row = malloc(segment->size + 1);
     best->wanted = most;
     if (best->held > best->wanted) keep_best(best);
     for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
-        const float more = at < exact ? finer(segment, nearest[at].place, vector) : 0;
+        const float more = at < exact && row ? finer(segment, nearest[at].place, vector, row) : 0;
         if (isfinite(more)) nearest[at].score += more;
         if (isfinite(base)) nearest[at].score += base;
     }
+    free(row);
     qsort(nearest, best->held, sizeof(Near), by_nearness);
 }
 

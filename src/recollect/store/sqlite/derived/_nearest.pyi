@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-def hold(*arrays: NDArray[Any]) -> Any: ...
+def hold(file: int, place: int, /, *arrays: NDArray[Any]) -> Any: ...
 def begin(
     segment: Any,
     vector: NDArray[Any],

@@ -96,6 +96,15 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], int]:
     return arrays, head["size"]
 
 
+def place_of(path: Path, name: str) -> int:
+    """Where in a file an array begins; Unreadable if that can't be told."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as looked:
+            return next(int(place) for each, *_, place in _head(looked)["arrays"] if each == name)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise Unreadable(f"{path.name}: {error}") from error
+
+
 @contextmanager
 def changing(path: Path) -> Iterator[Arrays]:
     """The arrays of a file, to be written over where they stand; whoever has mapped it sees it at once."""

@@ -5,15 +5,17 @@ Both find the same, but for vectors: numpy estimates those alone that a guess pu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.packed import ROW
-from recollect.store.sqlite.derived import bm25, spans
+from recollect.store.sqlite.derived import bm25, files, spans
 from recollect.store.sqlite.derived.codes import Asked, Floats, decoded, products
 
 try:
@@ -52,9 +54,24 @@ class Looked(NamedTuple):
     exact: int
 
 
-def held_vectors(*arrays: NDArray[Any]) -> Any:
-    """The arrays of a segment of vectors, to be asked again and again."""
-    return _nearest.hold(*arrays) if COMPILED else None
+def held_vectors(*arrays: NDArray[Any], path: Path | None = None) -> Any:
+    """The arrays of a segment of vectors, to be asked again and again.
+
+    With a path, the few rows that are looked at to all digits are read from that file: around each that is
+    looked at where it is mapped, the system would map sixteen pages, and in the end most of the array.
+    """
+    if not COMPILED:
+        return None
+    try:
+        place = files.place_of(path, "fine") if path else -1
+        file = os.open(path, os.O_RDONLY) if path else -1
+    except (OSError, files.Unreadable):  # it was removed meanwhile: what is mapped stays
+        return _nearest.hold(-1, -1, *arrays)
+    try:
+        return _nearest.hold(file, place, *arrays)
+    finally:
+        if file >= 0:
+            os.close(file)
 
 
 def nearest(

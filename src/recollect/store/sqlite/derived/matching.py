@@ -84,6 +84,14 @@ class Leaf(NamedTuple):
             kernel.find(segment, wanted),
         )
 
+    def numbers_having(self, places: Sequence[Place]) -> list[NDArray[np.int64]]:
+        """The memories of each span that have the terms at these places, by number."""
+        return [
+            self.segment.numbers[self.segment.occurrences(place).inside(start, end).docs]
+            for start, end, _ in self.spans
+            for place in places
+        ]
+
     def having(self) -> list[int]:
         """How many memories have each of the wanted terms."""
         return kernel.having(self.segment, self.places, self.masked)

@@ -171,7 +171,8 @@ class Shelf:
         path = self.path(listed.name)
         arrays, size = files.read(path)
         try:
-            segment = (WordSegment if listed.kind == "words" else VectorSegment)(arrays, size)
+            is_of_words = listed.kind == "words"
+            segment = WordSegment(arrays, size) if is_of_words else VectorSegment(arrays, size, path)
             return _Held(str(path), segment)
         except KeyError as error:
             raise Unreadable(f"{listed.name} has no {error}") from error

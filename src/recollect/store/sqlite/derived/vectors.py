@@ -20,7 +20,7 @@ _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
 EXACT = 16
-"""So many of the nearest are compared to all digits: of more, the system would map most of a large file."""
+"""So many of the nearest are compared to all digits."""
 _FEW = 32
 """Where one of so many may answer, looking at each of them closely is quicker than estimating all."""
 
@@ -30,9 +30,10 @@ Numbers = NDArray[np.int64]
 class VectorSegment:
     """Vectors by position, ordered by namespace and memory."""
 
-    def __init__(self, arrays: Arrays, size: int) -> None:
-        """From a file of that size."""
+    def __init__(self, arrays: Arrays, size: int, path: Path | None = None) -> None:
+        """From a file of that size, if from any."""
         self.bytes = size
+        self._path = path
         self.numbers: Numbers = arrays["numbers"]
         self.memories: Numbers = arrays["memories"]
         self.spaces: Numbers = arrays["spaces"]
@@ -53,7 +54,7 @@ class VectorSegment:
         """The arrays as the compiled loops take them."""
         coded = self.coded
         columns = coded.signs, coded.trust, coded.offset, coded.bytes, coded.scale, coded.fine
-        return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre)
+        return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre, path=self._path)
 
     def near(
         self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None
