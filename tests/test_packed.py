@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.store.base import Candidate
-from recollect.store.packed import Packed, Packing, keys_of, speakers_of
+from recollect.store.packed import LARGEST, Packed, Packing, keys_of, speakers_of
 
 THREE = [
     Candidate(7, 2.5, 3, 0, "Ann", 12, 1_000),
@@ -55,3 +55,11 @@ def test_keys_and_sessions_of_any_kind_are_numbered_alike() -> None:
     assert [each.key for each in second] == [2, 1, 0]
     assert {each.session for each in (*first, *second)} == {1}
     assert packing.key(("here", 9)) == 1
+
+
+def test_a_place_or_a_length_that_is_too_large_is_the_largest() -> None:
+    """A backup may say anything up to 2**53."""
+    packing = Packing()
+    huge = THREE[0]._replace(position=2**53, tokens=2**53)
+    (found,) = Packed(packing.rows([huge]), packing.names)
+    assert (found.position, found.tokens) == (LARGEST, LARGEST)

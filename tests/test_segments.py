@@ -326,6 +326,18 @@ def test_a_quoted_word_is_insisted_on_however_many_have_it(memories: Memories) -
     assert len(assert_same(memories, 'lighthouse "beacon"', 5, tags="tag1")) == 5
 
 
+def test_places_and_lengths_may_be_as_large_as_a_backup_says(memories: Memories) -> None:
+    store = store_of(memories)
+    memories.remember_many(Draft(f"The harbour number {number}", session="one") for number in range(9))
+    with store._connections.writing() as connection:
+        connection.execute("UPDATE memory SET position = position + 9007199254740000, token_count = 1 << 53")
+    for settled in (False, True):
+        found = memories.recall("harbour", limit=9, reinforce=False)
+        assert len(found) == 9, settled
+        memories.settle()
+    assert [kind for kind, _ in listed(memories)] == ["words", "vectors"]
+
+
 def test_labels_that_have_the_same_terms_are_told_apart(memories: Memories) -> None:
     """What lacks the label of a scope is not found, however like it its own is."""
     alike = [

@@ -12,9 +12,20 @@ from recollect.store.base import Candidate, Key
 ROW = Struct("=qdqqiiii")
 """Key, score, session (0: none), created, place in the session (-1: none), tokens, and who speaks: which of
 the names, and of which list of them."""
+LARGEST = 2**31 - 1
 _KEY, _SPEAKER, _LIST = 0, 10, 11
 Names = Sequence[Sequence[str | None]]
 _candidate = partial(tuple.__new__, Candidate)
+
+
+def packed_row(candidate: Candidate, key: int, session: int, speaker: int, names: int) -> bytes:
+    """One candidate; its key, its session and who speaks as numbers.
+
+    A place or a length that four bytes can't hold is the largest that they can.
+    """
+    place = -1 if candidate.position is None else min(candidate.position, LARGEST)
+    tokens = min(candidate.tokens, LARGEST)
+    return ROW.pack(key, candidate.score, session, candidate.created, place, tokens, speaker, names)
 
 
 class Packed(Sequence[Candidate]):
@@ -108,16 +119,9 @@ class Packing:
         return b"".join([self._row(each) for each in candidates])
 
     def _row(self, each: Candidate) -> bytes:
-        return ROW.pack(
-            self.key(each.key),
-            each.score,
-            self._sessions.setdefault(each.session, len(self._sessions)),
-            each.created,
-            -1 if each.position is None else each.position,
-            each.tokens,
-            self._names.setdefault(each.speaker, len(self._names)),
-            0,
-        )
+        session = self._sessions.setdefault(each.session, len(self._sessions))
+        speaker = self._names.setdefault(each.speaker, len(self._names))
+        return packed_row(each, self.key(each.key), session, speaker, 0)
 
     @property
     def names(self) -> Names:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Candidate
-from recollect.store.packed import ROW, Packed
+from recollect.store.packed import ROW, Packed, packed_row
 from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.kernel import Part, Within
 from recollect.store.sqlite.derived.shelf import Held
@@ -123,14 +124,14 @@ class Jury:
 
     def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> Packed:
         """What was told and what was read, in the order of a ranking."""
-        told = {key: at for at, key in enumerate(packed.keys())}
+        told = dict(zip(packed.keys(), count(0, ROW.size)))
         rows, known = packed.rows, self._known
         return Packed(
             b"".join(
                 [
-                    rows[told[number] * ROW.size :][: ROW.size]
+                    rows[told[number] : told[number] + ROW.size]
                     if number in told
-                    else self._row(number, score, *known[number])
+                    else self._row(Candidate(number, score, *known[number]))
                     for number, score in zip(numbers, scores, strict=True)
                     if number in told or number in known
                 ]
@@ -138,23 +139,14 @@ class Jury:
             self._names,
         )
 
-    def _row(
-        self,
-        number: int,
-        score: float,
-        session: int | None,
-        place: int | None,
-        speaker: str | None,
-        tokens: int,
-        created: int,
-    ) -> bytes:
+    def _row(self, each: Candidate) -> bytes:
         """One that was read, packed."""
-        if speaker not in self._speakers:
-            self._speakers[speaker] = len(self._speakers)
-            self._names[-1].append(speaker)
-        position = -1 if place is None else place
-        who = self._speakers[speaker], len(self._names) - 1
-        return ROW.pack(number, score, session or 0, created, position, tokens, *who)
+        if each.speaker not in self._speakers:
+            self._speakers[each.speaker] = len(self._speakers)
+            self._names[-1].append(each.speaker)
+        number, session, speaker = (each.key, each.session or 0, self._speakers[each.speaker])
+        assert isinstance(number, int) and isinstance(session, int)
+        return packed_row(each, number, session, speaker, len(self._names) - 1)
 
     def _read(self, numbers: list[int]) -> None:
         """In one statement, in the order in which they lie."""

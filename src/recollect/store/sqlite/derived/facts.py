@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.packed import LARGEST
 from recollect.store.sqlite.derived.files import Arrays
 from recollect.types import KINDS
 
@@ -61,8 +62,8 @@ def build(facts: Sequence[Fact]) -> dict[str, NDArray[Any]]:
         (_KINDS[fact.kind] for fact in facts),
         (fact.created for fact in facts),
         (fact.session or 0 for fact in facts),
-        (-1 if fact.place is None else fact.place for fact in facts),
-        (fact.tokens for fact in facts),
+        (-1 if fact.place is None else min(fact.place, LARGEST) for fact in facts),
+        (min(fact.tokens, LARGEST) for fact in facts),
         (numbers[fact.speaker] for fact in facts),
     )
     columns = {
