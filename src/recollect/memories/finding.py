@@ -134,7 +134,8 @@ class Finding(Front):
         """
         given = mode, fusion, limit, weights, threshold, rerank, neighbours, prefilter_limit, expand
         try:
-            options = _options(*given, min_confidence)  # type: ignore[arg-type]
+            remembers = _options if isinstance(expand, tuple) else _options.__wrapped__  # no function is kept
+            options = remembers(*given, min_confidence)  # type: ignore[arg-type]
         except TypeError:  # a list or a dictionary among them
             options = _options.__wrapped__(*given, min_confidence)
         found = self._recall(query, options, timeframe, filters, include_documents=include_documents)
