@@ -338,6 +338,27 @@ def test_places_and_lengths_may_be_as_large_as_a_backup_says(memories: Memories)
     assert [kind for kind, _ in listed(memories)] == ["words", "vectors"]
 
 
+def test_a_quoted_word_is_that_of_now(memories: Memories) -> None:
+    kept = memories.remember_many(f"alpha beta word{number}" for number in range(3))
+    memories.remember_many(f"beta gamma thing{number}" for number in range(300))
+    memories.settle()
+    memories.update(kept[0].id, text="beta gamma beta changed")
+    assert len(assert_same(memories, '"alpha" beta')) == 2
+
+
+def test_a_quoted_word_is_insisted_on_in_a_scope_that_segments_know_nothing_of(memories: Memories) -> None:
+    memories.remember_many(f"alpha beta word{number}" for number in range(300))
+    memories.remember_many(
+        [
+            Draft(f"alpha rare{number}, a longer text than the others", sector="procedural")
+            for number in (1, 2)
+        ]
+        + [Draft(f"beta beta thing{number}", sector="procedural") for number in range(50)]
+    )
+    memories.settle()
+    assert len(assert_same(memories, '"alpha" beta', 5, sector="procedural")) == 2
+
+
 def test_labels_that_have_the_same_terms_are_told_apart(memories: Memories) -> None:
     """What lacks the label of a scope is not found, however like it its own is."""
     alike = [

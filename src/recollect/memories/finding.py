@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -47,7 +47,6 @@ WORTH_TELLING = 0.25
 TimeGiven = str | tuple[When | None, When | None] | None
 
 
-@lru_cache(maxsize=100, typed=True)
 def _options(
     mode: Mode,
     fusion: Fusion,
@@ -57,10 +56,10 @@ def _options(
     rerank: Names,
     neighbours: int,
     prefilter_limit: int,
-    expand: recalling.Expansion,
     min_confidence: Confidence,
+    expand: recalling.Expansion = (),
 ) -> recalling.Options:
-    """How to search and rank, checked; most recalls ask for the same."""
+    """How to search and rank, checked."""
     return recalling.checked(
         mode=checks.choice(mode, MODES, what="mode"),
         fusion=checks.choice(fusion, FUSIONS, what="fusion"),
@@ -73,6 +72,11 @@ def _options(
         expansion=expand,
         min_confidence=checks.choice(min_confidence, CONFIDENCES, what="min_confidence"),
     )
+
+
+_known_options: Callable[..., recalling.Options] = lru_cache(maxsize=100, typed=True)(_options)
+"""Most recalls ask for the same, in plain values."""
+_PLAIN = frozenset({str, int, float, type(None)})
 
 
 class Finding(Front):
@@ -132,12 +136,9 @@ class Finding(Front):
         "strong", nothing is returned when no answer seems to be there. What is returned grows more salient,
         unless `reinforce=False`; within a session it is linked as recalled either way.
         """
-        given = mode, fusion, limit, weights, threshold, rerank, neighbours, prefilter_limit, expand
-        try:
-            remembers = _options if isinstance(expand, tuple) else _options.__wrapped__  # no function is kept
-            options = remembers(*given, min_confidence)  # type: ignore[arg-type]
-        except TypeError:  # a list or a dictionary among them
-            options = _options.__wrapped__(*given, min_confidence)
+        given = (mode, fusion, limit, weights, threshold, rerank, neighbours, prefilter_limit, min_confidence)
+        is_plain = isinstance(expand, tuple) and not expand and all(type(each) in _PLAIN for each in given)
+        options = _known_options(*given) if is_plain else _options(*given, expand)
         found = self._recall(query, options, timeframe, filters, include_documents=include_documents)
         self._note_use(found, raised=checks.flag(reinforce, what="reinforce"))
         return found

@@ -83,7 +83,10 @@ class ByWords:
         wider = self._searched.best(most, self._allowed)
         (found,) = jury.judged([wider])
         if len(found) < limit and len(wider.numbers) >= most:
-            (found,) = jury.judged([self._searched.best(limit, jury.everyone)])
+            everyone = jury.everyone
+            if self._allowed is not None:
+                everyone = everyone[spans.among(everyone, self._allowed)]
+            (found,) = jury.judged([self._searched.best(limit, everyone)])
         return found[:limit]
 
     def _with_phrase(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:

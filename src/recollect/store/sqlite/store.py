@@ -52,6 +52,8 @@ WORTH_NUMPY = 300_000
 importing numpy for the segments does: whoever asks for more has it imported."""
 MOST_NEWER = 20_000
 """Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
+MOST_COMPLETE = 1_000
+"""Of so many namespaces it is remembered that each memory has its vector."""
 
 
 def _size(path: Path) -> int:
@@ -226,6 +228,8 @@ class SqliteStore(SqlStore):
             else:
                 count = statements.value("count_pending", **given)
             if count == 0:
+                if len(self._complete) >= MOST_COMPLETE:
+                    self._complete.clear()
                 self._complete[which] = (*state, newest)
             return int(count)
 

@@ -312,7 +312,7 @@ static int take_file(Segment *segment, PyObject *file, PyObject *place)
     const long given = PyLong_AsLong(file);
     segment->place = PyLong_AsLongLong(place);
 #ifdef THREADS
-    if (given >= 0 && segment->place >= 0) segment->file = fcntl((int)given, F_DUPFD_CLOEXEC, 0);
+    if (given >= 0 && segment->place >= 0) segment->file = fcntl((int)given, F_DUPFD_CLOEXEC, 3);
 #endif
     return !PyErr_Occurred();
 }

@@ -85,12 +85,13 @@ class Leaf(NamedTuple):
         )
 
     def numbers_having(self, places: Sequence[Place]) -> list[NDArray[np.int64]]:
-        """The memories of each span that have the terms at these places, by number."""
-        return [
-            self.segment.numbers[self.segment.occurrences(place).inside(start, end).docs]
-            for start, end, _ in self.spans
+        """The memories of each span that have the terms at these places and still hold, by number."""
+        found = [
+            (self.segment.occurrences(place).inside(start, end).docs, masked)
+            for start, end, masked in self.spans
             for place in places
         ]
+        return [self.segment.numbers[docs[~np.isin(docs, masked)]] for docs, masked in found]
 
     def having(self) -> list[int]:
         """How many memories have each of the wanted terms."""
