@@ -62,7 +62,7 @@ def test_it_is_compiled() -> None:
 
 
 @given(legs(), WEIGHTS, WEIGHTS, st.integers(1, 20), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_few_are_ranked_alike(
     found: Legs, semantic: float, keyword: float, limit: int, drop: bool, in_time: bool, superseded: bool
 ) -> None:

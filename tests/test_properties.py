@@ -160,7 +160,7 @@ def library() -> Iterator[Memories]:
 
 
 @given(ANY_STRING, st.sampled_from(MODES), st.sampled_from(FUSIONS), st.integers(1, 20), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=80)
 @example("\0", "keyword", "mix", 10, True)
 @example("\ud800", "hybrid", "mix", 10, True)
 @example('"' * 5000, "auto", "rerank", 10, False)
@@ -202,7 +202,7 @@ TIME_WORDS = st.sampled_from(
 
 
 @given(st.lists(TIME_WORDS, max_size=7).map(" ".join))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_no_words_about_time_are_an_error_in_a_question(library: Memories, query: str) -> None:
     found = library.recall(query, reinforce=False)
     if found.timeframe is not None:
@@ -235,7 +235,7 @@ def assert_highlights(snippets: Sequence[str], content: str) -> None:
 
 
 @given(TEXTS, st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 @example("<mark>not ours</mark> &lt;b&gt; & &amp; harbour", None)
 @example("… harbour …", None)
 @example("x" * 500 + " harbour " + "y" * 500, None)
@@ -334,7 +334,7 @@ def _candidate(key: int, score: float) -> Candidate:
 
 
 @given(legs(), STANDINGS, WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS)
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
     found: Legs, stand: list[Standing], semantic: float, keyword: float, salience: float, recency: float
 ) -> None:
@@ -359,7 +359,7 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
 
 
 @given(legs(), STANDINGS, st.integers(1, 12), st.booleans(), st.sampled_from(["mix", "rrf", "weighted"]))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_whoever_is_not_loaded_would_not_have_won(
     found: Legs, stand: list[Standing], limit: int, superseded: bool, fusion: Fusion
 ) -> None:

@@ -48,7 +48,7 @@ def test_terms_know_their_place() -> None:
         assert text[term.start : term.end].lower().startswith(term.text[:2])
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.text(st.characters(max_codepoint=127)) | st.text("aZ0_-.:/+#'&@\\ "))
 def test_ascii_is_cut_as_any_text_is(text: str) -> None:
     assert _CHUNK.findall(text) == _CHUNK.any.findall(text)
@@ -66,7 +66,7 @@ def test_any_text_has_terms_that_a_keyword_index_can_hold(text: str) -> None:
     assert all(0 <= term.start < term.end <= len(text) for term in analyse(text))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.text())
 def test_a_text_is_looked_for_by_terms_that_it_has(text: str) -> None:
     terms = terms_of(text)
