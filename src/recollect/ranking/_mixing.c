@@ -6,14 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-/* A candidate as it is packed (store/packed.py). */
-typedef struct {
-    int64_t key;
-    double score;
-    int64_t session, created;
-    int32_t place, tokens, speaker, names;
-} Row;
+#include "../store/packed.h"
 
 /* What a leg found, best first, and the lists of who speaks. */
 typedef struct {

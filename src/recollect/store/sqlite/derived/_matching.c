@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../packed.h"
 #include "processors.h"
 
 #define SPAN 128
@@ -562,14 +563,6 @@ static PyObject *find(PyObject *self, PyObject *given)
     }
     return result;
 }
-
-/* A candidate as it is packed (store/packed.py). */
-typedef struct {
-    int64_t key;
-    double score;
-    int64_t session, created;
-    int32_t place, tokens, speaker, names;
-} Row;
 
 /* Which memories are told of. */
 typedef struct {

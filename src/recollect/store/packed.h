@@ -1,0 +1,12 @@
+/* A candidate as it is packed: packed.py says what each number is. */
+
+#pragma once
+
+#include <stdint.h>
+
+typedef struct {
+    int64_t key;
+    double score;
+    int64_t session, created;
+    int32_t place, tokens, speaker, names;
+} Row;
