@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 def plain(item: Fused) -> list[float]:
     said = [(0, 0.0, 0.0) if leg is None else leg for leg in (item.keyword, item.semantic)]
-    return [item.base, item.lent, *(float(number) for leg in said for number in leg)]
+    return [item.base, item.lent, item.most, *(float(number) for leg in said for number in leg)]
 
 
 def assert_alike(found: Legs, weights: dict[str, float], rules: Rules, limit: int, drop: bool) -> None:

@@ -23,7 +23,7 @@ from recollect.query.languages import STEMMERS, detect
 from recollect.query.speakers import meant
 from recollect.query.terms import parse_query, terms_of
 from recollect.ranking import fuse
-from recollect.ranking.fuse import Legs, rrf
+from recollect.ranking.fuse import Fused, Legs, rrf
 from recollect.ranking.score import Rules, contenders, score
 from recollect.store.base import Candidate, Key, Standing
 from recollect.times import to_micros
@@ -333,6 +333,10 @@ def _candidate(key: int, score: float) -> Candidate:
     return Candidate(key, score, None, None, None, 10, to_micros(NOW))
 
 
+def valued(fused: Iterable[Fused], rules: Rules) -> list[Fused]:
+    return [item._replace(most=rules.most(item)) for item in fused]
+
+
 @given(legs(), STANDINGS, WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS)
 @settings(max_examples=80)
 def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
@@ -348,7 +352,7 @@ def test_every_fusion_keeps_everyone_and_stays_within_0_and_1(
         (Rules("weighted", NOW, weights=four), fuse.weighted(found, four)),
     ):
         assert {item.candidate.key for item in fused} == everyone
-        final = score(fused, dict(enumerate(stand)), rules, max(1, len(fused)))
+        final = score(valued(fused, rules), dict(enumerate(stand)), rules, max(1, len(fused)))
         assert all(0.0 <= value <= 1.0 for _, value in final)
         assert all(math.isfinite(item.base) for item in fused)
         for item in fused:
@@ -373,7 +377,7 @@ def test_whoever_is_not_loaded_would_not_have_won(
         "rrf": fuse.by_rank(found, fuse.RRF_WEIGHTS),
         "weighted": fuse.weighted(found, fuse.WEIGHTED_WEIGHTS),
     }[fusion]
-    expected = score(list(fused), standings, rules, limit)
+    expected = score(valued(fused, rules), standings, rules, limit)
     assert score(contenders(fused, rules, limit), standings, rules, limit) == expected
 
 

@@ -108,7 +108,7 @@ def recall(
     count = spare(options.limit) if rules.rereads else options.limit
     found_at_all, may_win = fused(legs, question, options, rules, count)
     if not found_at_all and query.strip():
-        may_win = _last_resort(store, scope, question, options)
+        may_win = contenders(_last_resort(store, scope, question, options), rules, count)
         found_at_all = len(may_win)
     loaded = store.load([item.candidate.key for item in may_win], scope.now) if may_win else {}
     standings = {key: each.standing for key, each in loaded.items()}

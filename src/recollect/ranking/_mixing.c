@@ -250,14 +250,21 @@ static void lend(Mixed *mixed, const Rules *rules)
     }
 }
 
+/* Who says it; None if nobody does. */
+static PyObject *speaker_of(const Item *item)
+{
+    PyObject *names = PySequence_GetItem(item->leg->names, item->row->names);
+    PyObject *speaker = names ? PySequence_GetItem(names, item->row->speaker) : NULL;
+    Py_XDECREF(names);
+    return speaker;
+}
+
 /* Whether somebody else than those who are meant says it. */
 static int is_of_another(const Item *item, const Rules *rules)
 {
     if (!PySet_Size(rules->meant)) return 0;
-    PyObject *names = PySequence_GetItem(item->leg->names, item->row->names);
-    PyObject *speaker = names ? PySequence_GetItem(names, item->row->speaker) : NULL;
+    PyObject *speaker = speaker_of(item);
     const int is_meant = !speaker || speaker == Py_None ? 1 : PySet_Contains(rules->meant, speaker);
-    Py_XDECREF(names);
     Py_XDECREF(speaker);
     return is_meant == 0;
 }
@@ -306,15 +313,30 @@ static PyObject *opinion(Py_ssize_t rank, double score, double share)
     return rank ? Py_BuildValue("ndd", rank, score, share) : Py_NewRef(Py_None);
 }
 
-/* An item as Python takes it: whether it is in the semantic leg, where in its leg it stands, its base, what each leg said,
-   what it was lent. */
-static PyObject *told(const Mixed *mixed, const Item *item)
+/* A number; None for what is below the least. */
+static PyObject *number(long long value, long long least)
+{
+    return value < least ? Py_NewRef(Py_None) : PyLong_FromLongLong(value);
+}
+
+/* The candidate that an item is, in the order of its fields. */
+static PyObject *candidate(const Item *item)
+{
+    const Row *row = item->row;
+    return Py_BuildValue("LdNNNiL", (long long)row->key, row->score, number(row->session, 1), number(row->place, 0),
+                         speaker_of(item), row->tokens, (long long)row->created);
+}
+
+/* An item as Python takes it: the candidate, whether it is in the semantic leg and where in its leg it stands, its base,
+   what each leg said, what it was lent, what it comes to at the most. */
+static PyObject *told(const Mixed *mixed, const Item *item, double most)
 {
     const Py_ssize_t nearness = item->nearness ? item->nearness : item->is_similar ? mixed->near + 1 : 0;
     PyObject *words = opinion(item->rank, item->score, mixed->weight_of_words * item->by_words * mixed->scale);
     PyObject *meaning =
         opinion(nearness, item->similarity, mixed->weight_of_meaning * item->by_meaning * mixed->scale);
-    return Py_BuildValue("indNNd", item->nearness > 0, item->row - item->leg->rows, item->base, words, meaning, item->lent);
+    return Py_BuildValue("NindNNdd", candidate(item), item->nearness > 0, item->row - item->leg->rows, item->base, words,
+                         meaning, item->lent, most);
 }
 
 /* Those who may be among the best, in order. */
@@ -333,7 +355,7 @@ static PyObject *may_win(Mixed *mixed, const Rules *rules)
     }
     for (Py_ssize_t at = 0; result && at < seen; at++) {
         if (held == rules->limit && values[at] < heap[0]) continue;
-        PyObject *item = told(mixed, order[at]);
+        PyObject *item = told(mixed, order[at], values[at]);
         if (!item || PyList_Append(result, item)) Py_CLEAR(result);
         Py_XDECREF(item);
     }

@@ -58,6 +58,8 @@ class Fused(NamedTuple):
     keyword: Opinion | None = None
     semantic: Opinion | None = None
     lent: float = 0.0
+    most: float = 0.0
+    """What it comes to before it is known how it stands, which can only make it less."""
     added: tuple[tuple[str, float], ...] = ()
 
 

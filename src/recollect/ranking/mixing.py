@@ -16,6 +16,7 @@ from recollect.ranking.score import (
     Rules,
     contenders,
 )
+from recollect.store.base import Candidate
 from recollect.store.packed import Packed, Packing
 
 try:
@@ -38,6 +39,7 @@ _CONSTANTS = (
 _NOBODY = Packed(b"", ())
 _fused = partial(tuple.__new__, Fused)
 _opinion = partial(tuple.__new__, Opinion)
+_candidate = partial(tuple.__new__, Candidate)
 
 
 def mixed(
@@ -69,12 +71,20 @@ def mixed(
         limit,
         rules.least,
     )
-    sides = [
-        side.at if isinstance(side, Packed) else side.__getitem__ for side in (legs.keyword, legs.semantic)
-    ]
+    is_packed = extra is legs.extra
     return count, [
-        _fused((sides[side](at), base, words and _opinion(words), meaning and _opinion(meaning), lent, ()))
-        for side, at, base, words, meaning, lent in found
+        _fused(
+            (
+                _candidate(each) if is_packed else (legs.semantic if is_near else legs.keyword)[at],
+                base,
+                words and _opinion(words),
+                meaning and _opinion(meaning),
+                lent,
+                most,
+                (),
+            )
+        )
+        for each, is_near, at, base, words, meaning, lent, most in found
     ]
 
 

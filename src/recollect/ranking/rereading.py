@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from recollect.query.duplicates import features, overlap
@@ -29,30 +31,38 @@ class Reread(NamedTuple):
     multipliers: tuple[Multiplier, ...] = ()
 
 
+_reread = partial(tuple.__new__, Reread)
+_SCORE = attrgetter("score")
+
+
 def spare(limit: int) -> int:
     """How many to read so that `limit` are left in the right order."""
     return limit + 10
 
 
 def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]) -> list[Reread]:
-    """The ranked candidates that can still be read, best first, with what their texts change.
+    """The ranked candidates, each of which was loaded, best first, with what their texts change.
 
     A turn of a conversation that asks is seldom the answer. Of notes that say nearly the same, the best one
     keeps its place; the others are still there, behind what says something else.
     """
+    read = [(item, score, memories[item.candidate.key]) for item, score in ranked]
     found = [
-        _without_questions(*pair, memories[pair[0].candidate.key])
-        for pair in ranked
-        if _key(pair) in memories
+        _reread((item, score, ())) if memory.speaker is None else _without_questions(item, score, memory)
+        for item, score, memory in read
     ]
-    found.sort(key=lambda each: -each.score)
-    notes = [at for at, each in enumerate(found) if memories[each.item.candidate.key].speaker is None]
-    texts = [memories[found[at].item.candidate.key] for at in notes]
-    for copy, original in _copies(texts).items():
-        each = found[notes[copy]]
-        note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {texts[original].id}")
-        found[notes[copy]] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
-    return sorted(found, key=lambda each: -each.score)
+    found.sort(key=_SCORE, reverse=True)
+    notes = [
+        (at, memory)
+        for at, each in enumerate(found)
+        if (memory := memories[each.item.candidate.key]).speaker is None
+    ]
+    for copy, original in _copies([memory for _, memory in notes]).items():
+        at, each = notes[copy][0], found[notes[copy][0]]
+        note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {notes[original][1].id}")
+        found[at] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
+    found.sort(key=_SCORE, reverse=True)
+    return found
 
 
 def asking(text: str) -> float:
@@ -67,12 +77,8 @@ def asking(text: str) -> float:
     return questions / length if length else 0.0
 
 
-def _key(pair: tuple[Fused, float]) -> Key:
-    return pair[0].candidate.key
-
-
 def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
-    share = asking(memory.content) if memory.speaker is not None else 0.0
+    share = asking(memory.content)
     if not share:
         return Reread(item, score)
     value = 1 - (1 - ASKING) * share
@@ -81,17 +87,13 @@ def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
 
 def _copies(texts: Sequence[Loaded]) -> dict[int, int]:
     """Which of these says nearly the same as which one before it that is no copy itself."""
-    known: dict[int, Set[str]] = {}
-
-    def features_of(at: int) -> Set[str]:
-        if at not in known:
-            known[at] = features(terms_of(texts[at].content, texts[at].language))
-        return known[at]
-
+    pairs = mixing.sharing([each.content for each in texts], _COMPARED, _FEWEST_SHARED)
+    known = {
+        at: features(terms_of(texts[at].content, texts[at].language))
+        for at in {at for pair in pairs for at in pair}
+    }
     found: dict[int, int] = {}
-    for later, earlier in mixing.sharing([each.content for each in texts], _COMPARED, _FEWEST_SHARED):
-        if later in found or earlier in found:
-            continue
-        if overlap(features_of(later), features_of(earlier)):
+    for later, earlier in pairs:
+        if later not in found and earlier not in found and overlap(known[later], known[earlier]):
             found[later] = earlier
     return found

@@ -117,10 +117,10 @@ class Rules:
         prefers, start, end = self.preferred
         return not prefers or start <= created < end
 
-    def value(self, item: Fused, standing: Standing | None = None) -> float:
-        """What a candidate comes to, before it is reordered by factors; without a standing, at the most."""
+    def most(self, item: Fused) -> float:
+        """What a candidate comes to at the most: how it stands is not known yet."""
         value = item.base + item.lent
-        for _, multiplier in self.multipliers(item.candidate, standing):
+        for _, multiplier in self.multipliers(item.candidate):
             value *= multiplier
         return value
 
@@ -128,7 +128,17 @@ class Rules:
         """With what is added once its salience is known."""
         if self.fusion != "weighted":
             return item
-        return with_use(item, standing.salience, self.weights, self.moment)
+        used = with_use(item, standing.salience, self.weights, self.moment)
+        return used._replace(most=self.most(used))
+
+    def value(self, item: Fused, standing: Standing) -> float:
+        """What a candidate comes to that stands so, before it is reordered by factors."""
+        value = item.most
+        if self.fusion == "mix":
+            value *= 1 - SALIENCE_SPAN * (1 - standing.salience)
+        elif self.fusion == "weighted":
+            value *= SECTOR_BOOST[standing.sector]
+        return value * SUPERSEDED if standing.superseded and self.superseded else value
 
     def reordered(self, item: Fused, standing: Standing) -> float:
         """The mean of the factors that were asked for, times the multipliers."""
@@ -156,11 +166,11 @@ def contenders(fused: Iterable[Fused], rules: Rules, limit: int) -> list[Fused]:
     for item in fused:
         if len(best) == limit and item.base + item.lent < best[0]:
             break
-        value = rules.value(item)
+        value = rules.most(item)
         valued.append((value, item))
         heapq.heappush(best, value * least) if len(best) < limit else heapq.heappushpop(best, value * least)
     floor = best[0] if len(best) == limit else 0.0
-    return [item for value, item in valued if value >= floor]
+    return [item._replace(most=value) for value, item in valued if value >= floor]
 
 
 def score(
@@ -171,13 +181,14 @@ def score(
     Equal ones go by their better rank in a leg, then by age. Factors reorder those that would have been
     returned without them.
     """
-    scored: list[tuple[Place, Fused]] = []
-    for each in found:
-        standing = standings.get(each.candidate.key)
-        if standing is not None:
-            item = rules.settled(each, standing)
-            scored.append((_place(item, rules.value(item, standing)), item))
-    winners = _first(scored, limit)
+    standing_somehow = [
+        (rules.settled(each, standing), standing)
+        for each in found
+        if (standing := standings.get(each.candidate.key)) is not None
+    ]
+    winners = _first(
+        [(_place(item, rules.value(item, standing)), item) for item, standing in standing_somehow], limit
+    )
     if rules.factors:
         winners = _first(
             [
