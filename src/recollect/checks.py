@@ -94,8 +94,7 @@ def ids(values: object) -> tuple[str, ...]:
 
 def known(given: Iterable[str], allowed: Iterable[str], *, what: str) -> None:
     """Nothing may be given that there is not."""
-    unknown = sorted(set(given) - set(allowed))
-    if unknown:
+    if unknown := sorted(set(given).difference(allowed)):
         raise InvalidInput(f"There is no {what} {unknown[0]!r}: choose from {', '.join(allowed)}.")
 
 

@@ -180,16 +180,13 @@ def understand(
             searched = without_timeframe(query, frame)
     mode = _chosen(searched) if options.mode == "auto" else options.mode
     languages = scope.languages or tuple(
-        dict.fromkeys(language for fact in facts.values() for language in fact.languages)
+        dict.fromkeys([language for fact in facts.values() for language in fact.languages])
     )
     expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
     terms = [checks.query(term) for term in expansion]
     detected = detect(searched)
     keywords = parse_query(
-        searched,
-        languages=sorted(languages, key=lambda code: code != "en"),
-        expansion=terms,
-        language=detected,
+        searched, languages=sorted(languages, key="en".__ne__), expansion=terms, language=detected
     )
     return Question(query, searched, mode, keywords, timeframe, _language(detected, languages))
 

@@ -77,6 +77,8 @@ def _options(
 _known_options: Callable[..., recalling.Options] = lru_cache(maxsize=100, typed=True)(_options)
 """Most recalls ask for the same, in plain values."""
 _PLAIN = frozenset({str, int, float, type(None)})
+_NEEDING_A_VALUE = frozenset({"min_salience", "include_superseded"})
+"""Every other filter that is None is none."""
 
 
 class Finding(Front):
@@ -84,10 +86,12 @@ class Finding(Front):
 
     def scope(self, **filters: Unpack[Filters]) -> Scope:
         """Which memories may answer, checked; for `forget`."""
-        if not filters:
-            return Scope((self._namespace,), self._now())
         checks.known(filters, Filters.__annotations__, what="filter")
-        given: dict[str, Any] = dict(filters)
+        given: dict[str, Any] = {
+            name: value for name, value in filters.items() if value is not None or name in _NEEDING_A_VALUE
+        }
+        if not given:
+            return Scope((self._namespace,), self._now())
         since, until = moment_or_none(given.get("since")), moment_or_none(given.get("until"))
         checks.interval(since, until)
         languages = checks.names(given.get("language"), what="A language")
@@ -137,7 +141,7 @@ class Finding(Front):
         unless `reinforce=False`; within a session it is linked as recalled either way.
         """
         given = (mode, fusion, limit, weights, threshold, rerank, neighbours, prefilter_limit, min_confidence)
-        is_plain = isinstance(expand, tuple) and not expand and all(type(each) in _PLAIN for each in given)
+        is_plain = isinstance(expand, tuple) and not expand and _PLAIN.issuperset(map(type, given))
         options = _known_options(*given) if is_plain else _options(*given, expand)
         found = self._recall(query, options, timeframe, filters, include_documents=include_documents)
         self._note_use(found, raised=checks.flag(reinforce, what="reinforce"))

@@ -59,6 +59,7 @@ class Connections:
         self._name = str(self._place) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: dict[apsw.Connection, int] = {}  # and by which thread
+        self._is_awaited = False  # that all are given back, for a fork
         self._make_locks()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
         self._writer: apsw.Connection | None = None
@@ -173,7 +174,8 @@ class Connections:
         with self._pool:
             del self._taken[connection]
             self._idle.append(connection)
-            self._taking.notify_all()
+            if self._is_awaited:
+                self._taking.notify_all()
         if self._closed:  # it was closed while we read
             self.close()
 
@@ -209,7 +211,9 @@ class Connections:
         self._lock.acquire()
         self._taking.acquire()
         here = threading.get_ident()
+        self._is_awaited = True
         self._taking.wait_for(lambda: set(self._taken.values()) <= {here}, LONGEST_READ)
+        self._is_awaited = False
         if self.path and not (self._writer and self._writer.in_transaction):
             self._let_go()
 
@@ -357,9 +361,12 @@ class Connections:
 class _Reading(AbstractContextManager[apsw.Connection]):
     """A reader that is taken and given back. (As a generator it would take three times as long.)"""
 
+    __slots__ = ("_connection", "_connections", "_once")
+
     def __init__(self, connections: Connections, once: bool) -> None:
         self._connections = connections
         self._once = once
+        self._connection: apsw.Connection | None = None
 
     def __enter__(self) -> apsw.Connection:
         connections = self._connections
@@ -385,7 +392,7 @@ class _Reading(AbstractContextManager[apsw.Connection]):
             raise self._connections._in_our_words(error) from error
 
     def _give_back(self) -> None:
-        connection: apsw.Connection | None = self.__dict__.pop("_connection", None)
+        connection, self._connection = self._connection, None
         if connection is None:
             return
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import compress
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from recollect.store.base import Candidate, Words
 from recollect.store.sqlite.derived import bm25, kernel, matching, spans
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.kernel import Scoring
-from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted
+from recollect.store.sqlite.derived.matching import Best, Leaf, Wanted, bounds
 from recollect.store.sqlite.derived.shelf import Held
 from recollect.store.sqlite.judging import WIDER, Jury, Ranking, reach
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
@@ -26,6 +26,10 @@ MOST_PHRASED = 2_000
 """So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
 FEW_NEWER = 200
 """So many memories that no segment has are read sooner than FTS5 says which of them have the words."""
+
+
+_COUNTED = {False: (False,), True: (False, True)}
+_wanted = partial(tuple.__new__, Wanted)
 
 
 class ByWords:
@@ -127,14 +131,12 @@ def by_words(
     if len(phrases) > 1 or _needs_order(words.query):
         return None
     asked = statements, namespaces, words, upto, held, allowed, changed
+    if not phrases:
+        return ByWords(*asked)
     if quoted := _quoted(words.query):
         return Insisting(ByWords(*asked, quoted=quoted), ByWords(*asked))
-    phrased: Sequence[Row] = ()
-    if phrases:
-        phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
-    if len(phrased) > MOST_PHRASED:
-        return None
-    return ByWords(*asked, phrased)
+    phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
+    return ByWords(*asked, phrased) if len(phrased) <= MOST_PHRASED else None
 
 
 def _quoted(query: KeywordQuery) -> list[str]:
@@ -150,7 +152,7 @@ def _quoted(query: KeywordQuery) -> list[str]:
 
 def _needs_order(query: KeywordQuery) -> bool:
     """Whether one of its terms is several words, as a few letters fold to: only FTS5 knows their order."""
-    return any(" " in term for term in query.terms)
+    return " " in "".join(query.terms)
 
 
 def _searched(
@@ -174,10 +176,10 @@ def _searched(
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
     """What is looked for, each as FTS5 would count it."""
     return [
-        Wanted(term, prefix)
+        _wanted((term, prefix))
         for word in query.words
         for term in word.terms
-        for prefix in (False, True)[: 1 + word.prefix]
+        for prefix in _COUNTED[word.prefix]
     ]
 
 
@@ -291,12 +293,12 @@ class Searched(NamedTuple):
         """Look up the words of a question: in segments, in newer `rows` that match, in those that changed."""
         wanted = [*wanted_terms(query), *map(Wanted, quoted)]
         fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
-        sought, numbers = [each.bounds for each in wanted], namespaces.numbers
+        sought, numbers = bounds(wanted), namespaces.numbers
         leaves = [Leaf.looked_up(segment, sought, numbers, stale) for segment, stale in held]
         counted = statistics(namespaces.statistics)
-        having = zip(fresh.having(len(wanted)), *(leaf.having() for leaf in leaves), strict=True)
+        having = map(sum, zip(fresh.having(len(wanted)), *[leaf.having() for leaf in leaves], strict=True))
         leaves.sort(key=lambda leaf: -len(leaf.segment))
-        rarity = [counted.rarity(sum(counts)) for counts in having]
+        rarity = list(map(counted.rarity, having))
         for at in range(len(wanted) - len(quoted), len(wanted)):
             rarity[at] *= 2
         return cls(leaves, fresh, rarity, counted, numbers, len(quoted))

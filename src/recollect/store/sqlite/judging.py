@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from typing import Any
 
@@ -22,9 +22,10 @@ from recollect.store.sqlite.derived.shelf import Held
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
 from recollect.times import to_micros
-from recollect.types import KINDS, Scope
+from recollect.types import KINDS, Kind, Scope
 
 Numbers = NDArray[np.int64]
+_NOBODY: frozenset[int] = frozenset()
 Ranking = tuple[list[int], list[float]]
 """Memories by number, best first, and what they score."""
 WIDER = 8
@@ -43,6 +44,11 @@ def _is_told_by_segments(scope: Scope) -> bool:
         scope.as_of, scope.include_superseded, scope.older_than,
     )  # fmt: skip
     return not any(others)
+
+
+@cache
+def _at_any_time(kinds: tuple[Kind, ...]) -> Within:
+    return Within(sum(1 << KINDS.index(kind) for kind in set(kinds)))
 
 
 class Jury:
@@ -77,7 +83,11 @@ class Jury:
     def _asked(self, held: Held) -> list[Part]:
         numbers = self._namespaces.numbers
         return [
-            Part(segment, frozenset(stale.tolist()), [segment.span(number) for number in numbers])
+            Part(
+                segment,
+                frozenset(stale.tolist()) if len(stale) else _NOBODY,
+                [segment.span(number) for number in numbers],
+            )
             for segment, stale in held
         ]
 
@@ -161,9 +171,12 @@ class Jury:
 
     @cached_property
     def _within(self) -> Within:
-        kinds = sum(1 << KINDS.index(kind) for kind in set(self._scope.kinds))
-        ends = {"since": self._scope.since, "until": self._scope.until}
-        return Within(kinds, **{name: to_micros(end) for name, end in ends.items() if end is not None})
+        scope = self._scope
+        if scope.since is None and scope.until is None:
+            return _at_any_time(scope.kinds)
+        ends = {"since": scope.since, "until": scope.until}
+        times = {name: to_micros(end) for name, end in ends.items() if end is not None}
+        return _at_any_time(scope.kinds)._replace(**times)
 
     def of_vectors(
         self, vectors: Sequence[int], ranking: Ranking, judged: Sequence[Candidate]

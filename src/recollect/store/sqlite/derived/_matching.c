@@ -12,7 +12,6 @@
 #include "../../packed.h"
 #include "processors.h"
 
-#define SPAN 128
 #define MEMORIES 4096
 #define NO_ROOM -1
 #define K1 1.2
@@ -123,7 +122,7 @@ typedef struct {
 /* What is looked for in a span of memories, and how it is counted. */
 typedef struct {
     const Segment *segment;
-    Term *terms;
+    Term *terms, **order; /* as they are given, and the rarest first */
     Py_ssize_t count, start, size, known;
     const float *weights;
     const uint8_t *allowed;
@@ -131,13 +130,14 @@ typedef struct {
     Py_ssize_t most;
 } Matching;
 
-/* The best so far: where they stand, ascending, and what they come to. Nobody below the floor is wanted. */
+/* The best so far: where they stand, and what they come to. Nobody below the floor is wanted. Of a block, whose scores are
+   0 but for those who were reached. */
 typedef struct {
     float floor, *scores, *heap, *values;
     uint16_t *together;
-    int16_t *met;
+    int16_t *met, *reached;
     int32_t *places;
-    Py_ssize_t held, room;
+    Py_ssize_t held, room, reaching;
 } Finding;
 
 static Py_ssize_t first_from(const int32_t *docs, Py_ssize_t low, Py_ssize_t high, int64_t doc)
@@ -163,19 +163,27 @@ static uint16_t look_up(const Segment *segment, List *list, int64_t doc)
 }
 
 /* Add what a term counts to the scores of a block; 0 if a position or a code lies. */
-static int add_list(const Matching *matching, List *list, float rarity, Py_ssize_t first, Py_ssize_t last, float *scores)
+static int add_list(const Matching *matching, List *list, float rarity, Py_ssize_t first, Py_ssize_t last, Finding *finding)
 {
     const int32_t *docs = matching->segment->docs;
     const uint16_t *codes = matching->segment->codes;
-    Py_ssize_t at = list->next;
-    for (; at < list->last && docs[at] < last; at++) {
-        const Py_ssize_t doc = docs[at];
-        if (doc < first || codes[at] >= matching->known) return 0;
-        if (matching->allowed && !matching->allowed[doc - matching->start]) continue;
-        scores[doc - first] += matching->weights[codes[at]] * rarity;
+    const uint8_t *allowed = matching->allowed ? matching->allowed + (first - matching->start) : NULL;
+    const float *weights = matching->weights;
+    float *scores = finding->scores;
+    const uint64_t size = (uint64_t)(last - first), known = (uint64_t)matching->known;
+    const Py_ssize_t end = list->last;
+    Py_ssize_t at = list->next, reaching = finding->reaching;
+    for (; at < end; at++) {
+        const uint64_t doc = (uint64_t)(docs[at] - (int64_t)first), code = codes[at];
+        if (doc >= size) break;
+        if (code >= known) return 0;
+        if (allowed && !allowed[doc]) continue;
+        if (scores[doc] == 0 && reaching < MEMORIES) finding->reached[reaching++] = (int16_t)doc;
+        scores[doc] += weights[code] * rarity;
     }
+    finding->reaching = reaching;
     list->next = at;
-    return 1;
+    return at == end || docs[at] >= last;
 }
 
 /* The same for several that count together: how often any of them stands in each memory of the block. */
@@ -201,22 +209,18 @@ static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_
     }
     int is_right = 1;
     while (met) {
-        uint16_t *together = finding->together + finding->met[--met];
-        if (*together < matching->known) finding->scores[finding->met[met]] += matching->weights[*together] * rarity;
-        else is_right = 0;
-        *together = 0;
+        const int16_t doc = finding->met[--met];
+        const uint16_t code = finding->together[doc];
+        finding->together[doc] = 0;
+        if (code >= matching->known) {
+            is_right = 0;
+            continue;
+        }
+        if (finding->scores[doc] == 0 && finding->reaching < MEMORIES) finding->reached[finding->reaching++] = doc;
+        finding->scores[doc] += matching->weights[code] * rarity;
     }
     return is_right;
 }
-
-INLINE Py_ssize_t count_loop(const float *scores, Py_ssize_t size, float least)
-{
-    Py_ssize_t found = 0;
-    for (Py_ssize_t at = 0; at < size; at++) found += scores[at] >= least;
-    return found;
-}
-
-FOR_EACH_PROCESSOR(Py_ssize_t, count, (const float *scores, Py_ssize_t size, float least), (scores, size, least))
 
 /* Keep those that are nearly as high as the last of the best, or higher. */
 static void keep_highest(const Matching *matching, Finding *finding)
@@ -232,21 +236,21 @@ static void keep_highest(const Matching *matching, Finding *finding)
     finding->held = kept;
 }
 
-/* Take in those of a block who are good enough. */
-static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first, Py_ssize_t size)
+/* Take in those of a block who are good enough, and leave its scores at 0. */
+static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first)
 {
-    for (Py_ssize_t some = 0; some < size; some += SPAN) {
-        const Py_ssize_t end = some + SPAN < size ? some + SPAN : size;
-        if (!count(finding->scores + some, end - some, finding->floor)) continue;
-        for (Py_ssize_t at = some; at < end; at++) {
-            const float score = finding->scores[at];
-            if (score < finding->floor) continue;
-            finding->places[finding->held] = (int32_t)(first + at);
-            finding->values[finding->held++] = score;
-            if (score <= finding->heap[0]) continue;
-            sink(finding->heap, matching->most, score);
-            finding->floor = fmaxf(finding->floor, finding->heap[0] * NEARLY);
-        }
+    const Py_ssize_t reaching = finding->reaching;
+    finding->reaching = 0;
+    for (Py_ssize_t number = 0; number < reaching; number++) {
+        const Py_ssize_t at = finding->reached[number];
+        const float score = finding->scores[at];
+        finding->scores[at] = 0;
+        if (!(score >= finding->floor)) continue;
+        finding->places[finding->held] = (int32_t)(first + at);
+        finding->values[finding->held++] = score;
+        if (score <= finding->heap[0]) continue;
+        sink(finding->heap, matching->most, score);
+        finding->floor = fmaxf(finding->floor, finding->heap[0] * NEARLY);
     }
 }
 
@@ -263,27 +267,42 @@ static int by_score(const void *one, const void *other)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static void score_exactly(const Matching *matching, const Finding *finding, Scored *scored)
+/* Add how often a term stands in each of those who are held, which ascend. Of a short list each is looked for among them,
+   in a long one each of them is. */
+static void count_times(const Segment *segment, List *list, const Finding *finding, int32_t *times)
+{
+    if (list->last - list->first >= finding->held) {
+        list->next = list->first;
+        for (Py_ssize_t at = 0; at < finding->held; at++) times[at] += look_up(segment, list, finding->places[at]) >> 8;
+        return;
+    }
+    Py_ssize_t place = 0;
+    for (Py_ssize_t at = list->first; at < list->last && place < finding->held; at++) {
+        place = first_from(finding->places, place, finding->held, segment->docs[at]);
+        if (place < finding->held && finding->places[place] == segment->docs[at]) times[place] += segment->codes[at] >> 8;
+    }
+}
+
+static void score_exactly(const Matching *matching, const Finding *finding, Scored *scored, int32_t *times)
 {
     const Segment *segment = matching->segment;
     for (Py_ssize_t at = 0; at < finding->held; at++)
         scored[at] = (Scored){0, segment->numbers[finding->places[at]]};
     for (Py_ssize_t number = 0; number < matching->count; number++) {
-        Term *term = matching->terms + number;
-        for (Py_ssize_t list = 0; list < term->count; list++) term->lists[list].next = term->lists[list].first;
+        const Term *term = matching->terms + number;
+        memset(times, 0, finding->held * sizeof(int32_t));
+        for (Py_ssize_t list = 0; list < term->count; list++) count_times(segment, term->lists + list, finding, times);
         for (Py_ssize_t at = 0; at < finding->held; at++) {
-            const int64_t place = finding->places[at];
-            int times = 0;
-            for (Py_ssize_t list = 0; list < term->count; list++)
-                times += look_up(segment, term->lists + list, place) >> 8;
-            const double often = times < MOST_TIMES ? times : MOST_TIMES, length = segment->lengths[place];
+            if (!times[at]) continue;
+            const double often = times[at] < MOST_TIMES ? times[at] : MOST_TIMES;
+            const double length = segment->lengths[finding->places[at]];
             scored[at].score +=
                 often * (K1 + 1) / (often + K1 * (1 - B + B * length / matching->average)) * term->rarity;
         }
     }
     for (Py_ssize_t at = 0; at < finding->held; at++)
         if (isnan(scored[at].score)) scored[at].score = 0;
-    qsort(scored, finding->held, sizeof(Scored), by_score);
+    if (finding->held) qsort(scored, finding->held, sizeof(Scored), by_score);
 }
 
 /* Room for a whole block besides those who are held: any number may be equally good. */
@@ -299,35 +318,43 @@ static int has_room(Finding *finding)
     return values && places;
 }
 
-/* The best of a span, block by block, so that the scores stay in the processor's cache; 0 if the arrays lie. */
+static int by_place(const void *one, const void *other)
+{
+    const int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
+    return (a > b) - (a < b);
+}
+
+/* Where the best of a span stand, ascending. It goes block by block, so that the scores stay in the processor's cache; 0 if
+   the arrays lie. */
 static int find_best(const Matching *matching, Finding *finding)
 {
     const Py_ssize_t end = matching->start + matching->size;
     for (Py_ssize_t first = matching->start; first < end; first += MEMORIES) {
         const Py_ssize_t last = end - first < MEMORIES ? end : first + MEMORIES;
-        memset(finding->scores, 0, (last - first) * sizeof(float));
         for (Py_ssize_t at = 0; at < matching->count; at++) {
-            Term *term = matching->terms + at;
+            Term *term = matching->order[at];
             if (term->count == 1
-                    ? !add_list(matching, term->lists, (float)term->rarity, first, last, finding->scores)
+                    ? !add_list(matching, term->lists, (float)term->rarity, first, last, finding)
                     : !add_lists(matching, term, first, last, finding))
                 return 0;
         }
         if (!has_room(finding)) return NO_ROOM;
-        take_in(matching, finding, first, last - first);
+        take_in(matching, finding, first);
         keep_highest(matching, finding);
     }
+    if (finding->held) qsort(finding->places, finding->held, sizeof(int32_t), by_place);
     return 1;
 }
 
 static int make_finding(Finding *finding, const Matching *matching, double floor)
 {
     *finding = (Finding){.floor = fmaxf((float)floor, SOMETHING)};
-    finding->scores = malloc(MEMORIES * sizeof(float));
+    finding->scores = calloc(MEMORIES, sizeof(float));
     finding->heap = calloc(matching->most, sizeof(float));
     finding->together = calloc(MEMORIES, sizeof(uint16_t));
     finding->met = malloc(MEMORIES * sizeof(int16_t));
-    return finding->scores && finding->heap && finding->together && finding->met && has_room(finding);
+    finding->reached = malloc(MEMORIES * sizeof(int16_t));
+    return finding->scores && finding->heap && finding->together && finding->met && finding->reached && has_room(finding);
 }
 
 static void free_finding(Finding *finding)
@@ -336,6 +363,7 @@ static void free_finding(Finding *finding)
     free(finding->heap);
     free(finding->together);
     free(finding->met);
+    free(finding->reached);
     free(finding->values);
     free(finding->places);
 }
@@ -363,8 +391,10 @@ static PyObject *found_best(const Matching *matching, double floor)
     if (make_finding(&finding, matching, floor)) {
         Py_BEGIN_ALLOW_THREADS
         is_right = find_best(matching, &finding);
-        if (is_right == 1 && (scored = malloc((finding.held + 1) * sizeof(Scored))))
-            score_exactly(matching, &finding, scored);
+        int32_t *times = is_right == 1 ? malloc((finding.held + 1) * sizeof(int32_t)) : NULL;
+        if (times && (scored = malloc((finding.held + 1) * sizeof(Scored))))
+            score_exactly(matching, &finding, scored, times);
+        free(times);
         Py_END_ALLOW_THREADS
     }
     if (!is_right) lying("there is no such memory");
@@ -421,6 +451,22 @@ static Term *take_terms(const Segment *segment, PyObject *places, PyObject *rari
     return terms;
 }
 
+static int by_rarity(const void *one, const void *other)
+{
+    const Term *const *a = one, *const *b = other;
+    if ((*a)->rarity != (*b)->rarity) return (*a)->rarity > (*b)->rarity ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The rarest count most: who has them comes first, and the floor rises soon. */
+static Term **rarest_first(Term *terms, Py_ssize_t count)
+{
+    Term **order = malloc((count + 1) * sizeof(Term *));
+    for (Py_ssize_t at = 0; order && at < count; at++) order[at] = terms + at;
+    if (order && count) qsort(order, count, sizeof(Term *), by_rarity);
+    return order;
+}
+
 static PyObject *best(PyObject *self, PyObject *given)
 {
     PyObject *capsule, *places, *rarity, *result = NULL;
@@ -440,9 +486,11 @@ static PyObject *best(PyObject *self, PyObject *given)
     Term *terms = take_terms(segment, places, rarity, start, end);
     if (!terms) goto done;
     const Py_ssize_t count = PyList_Size(places);
-    Matching matching = {segment, terms, count, start, end - start, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
+    Term **order = rarest_first(terms, count);
+    Matching matching = {segment, terms, order, count, start, end - start, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
                          permitted.len ? permitted.buf : NULL, average, most};
-    result = found_best(&matching, floor);
+    result = order ? found_best(&matching, floor) : PyErr_NoMemory();
+    free(order);
     free_terms(terms, count);
 done:
     PyBuffer_Release(&weights);
@@ -450,7 +498,8 @@ done:
     return result;
 }
 
-/* How many memories have any of the terms that count together, but for those who are masked; -1 if positions lie. */
+/* How many memories have any of the terms that count together, but for those who are masked; -1 if positions lie. `met` is
+   room for a bit for each memory. */
 static Py_ssize_t count_having(const Segment *segment, const Term *term, const Py_buffer *masked, uint8_t *met)
 {
     const int32_t *docs = segment->docs, *out = masked->buf;
@@ -464,16 +513,16 @@ static Py_ssize_t count_having(const Segment *segment, const Term *term, const P
         }
         return having;
     }
-    memset(met, 0, segment->memories);
+    memset(met, 0, segment->memories / 8 + 1);
     for (Py_ssize_t at = 0; at < outside; at++) {
         if (out[at] < 0 || out[at] >= segment->memories) return -1;
-        met[out[at]] = 1;
+        met[out[at] / 8] |= 1 << out[at] % 8;
     }
     for (Py_ssize_t list = 0; list < term->count; list++)
         for (Py_ssize_t at = term->lists[list].first; at < term->lists[list].last; at++) {
             if (docs[at] < 0 || docs[at] >= segment->memories) return -1;
-            having += !met[docs[at]];
-            met[docs[at]] = 1;
+            having += !(met[docs[at] / 8] >> docs[at] % 8 & 1);
+            met[docs[at] / 8] |= 1 << docs[at] % 8;
         }
     return having;
 }
@@ -486,7 +535,7 @@ static PyObject *having(PyObject *self, PyObject *given)
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     const Py_ssize_t count = PyList_Size(places);
     Term *terms = segment ? take_terms(segment, places, NULL, 0, segment->memories) : NULL;
-    uint8_t *met = terms ? malloc(segment->memories + 1) : NULL;
+    uint8_t *met = terms ? malloc(segment->memories / 8 + 1) : NULL;
     if (met) result = PyList_New(count);
     else if (terms) PyErr_NoMemory();
     for (Py_ssize_t at = 0; result && at < count; at++) {
@@ -717,6 +766,5 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_matching", NULL, 0,
 
 PyMODINIT_FUNC PyInit__matching(void)
 {
-    CHOOSE(count)
     return PyModuleDef_Init(&module);
 }

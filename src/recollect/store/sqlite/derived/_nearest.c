@@ -132,23 +132,46 @@ static void add_signs_128(const uint8_t *signs, const uint8_t *tables, Py_ssize_
 }
 #endif
 
-/* How near each vector of a group is, up to a constant; whether any is nearer than `least`. */
-INLINE int estimate_loop(const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least,
-                         float *found)
+/* How near so many vectors of a group are, up to a constant; a bit for each that is nearer than `least`. */
+static uint32_t estimate_any(const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least,
+                             float *found)
 {
-    int some = 0;
+    const float *trust = question->trust + start, *offset = question->offset + start;
+    uint32_t nearer = 0;
     for (int at = 0; at < size; at++) {
-        found[at] = (question->least + question->step * (float)sums[at]) * question->trust[start + at]
-                  + question->offset[start + at];
-        some |= found[at] > least;
+        found[at] = (question->least + question->step * (float)sums[at]) * trust[at] + offset[at];
+        nearer |= (uint32_t)(found[at] > least) << at;
     }
-    return some;
+    return nearer;
 }
 
-FOR_EACH_PROCESSOR(int, estimate,
-                   (const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least,
-                    float *found),
-                   (question, sums, start, size, least, found))
+/* The same of a whole group. */
+static uint32_t estimate_group_any(const Question *question, const uint16_t *sums, Py_ssize_t start, float least,
+                                   float *found)
+{
+    return estimate_any(question, sums, start, TOGETHER, least, found);
+}
+
+static uint32_t (*estimate_group)(const Question *, const uint16_t *, Py_ssize_t, float, float *) = estimate_group_any;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static uint32_t
+estimate_group_256(const Question *question, const uint16_t *sums, Py_ssize_t start, float least, float *found)
+{
+    const __m256 lowest = _mm256_set1_ps(question->least), step = _mm256_set1_ps(question->step);
+    uint32_t nearer = 0;
+    for (int at = 0; at < TOGETHER; at += 8) {
+        const __m256 sum = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(sums + at))));
+        const __m256 near = _mm256_add_ps(_mm256_mul_ps(_mm256_add_ps(lowest, _mm256_mul_ps(step, sum)),
+                                                        _mm256_loadu_ps(question->trust + start + at)),
+                                          _mm256_loadu_ps(question->offset + start + at));
+        const __m256 is_nearer = _mm256_cmp_ps(near, _mm256_set1_ps(least), _CMP_GT_OQ);
+        nearer |= (uint32_t)_mm256_movemask_ps(is_nearer) << at;
+        _mm256_storeu_ps(found + at, near);
+    }
+    return nearer;
+}
+#endif
 
 typedef struct {
     float *scores;
@@ -193,6 +216,17 @@ static void keep_best(Best *best)
     best->least = best->scores[best->wanted - 1];
 }
 
+static int zeros_before(uint32_t bits)
+{
+#if defined(__GNUC__)
+    return __builtin_ctz(bits);
+#else
+    int zeros = 0;
+    while (!(bits >> zeros & 1)) zeros++;
+    return zeros;
+#endif
+}
+
 /* The best of a group, from one place to another. */
 static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
@@ -200,9 +234,13 @@ static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t
     float found[TOGETHER];
     const Py_ssize_t first = start / TOGETHER * TOGETHER;
     add_signs(question->signs + first * question->bytes, question->tables, question->bytes, sums);
-    const int size = (int)(end - start);
-    if (!estimate(question, sums + (start - first), start, size, best->least, found)) return;
-    for (int at = 0; at < size; at++) {
+    uint32_t nearer = end - start == TOGETHER
+                          ? estimate_group(question, sums, start, best->least, found)
+                          : estimate_any(question, sums + (start - first), start, (int)(end - start), best->least, found);
+    for (int at = 0; nearer; at++, nearer >>= 1) {
+        const int passed = zeros_before(nearer);
+        at += passed;
+        nearer >>= passed;
         if (!(found[at] > best->least)) continue;
         if (question->allowed && !question->allowed[start + at - question->start]) continue;
         if (!(question->scale[start + at] > 0)) continue; /* it was struck out */
@@ -240,18 +278,57 @@ static void free_room(Best *best)
     free(best->places);
 }
 
-INLINE float product_loop(const int8_t *row, const float *vector, Py_ssize_t size)
+/* A vector in whole numbers of two bytes each, times `scale`: to four digits, as bytes are multiplied with it. */
+typedef struct {
+    int16_t *values;
+    float scale;
+} Whole;
+
+static int take_whole(Whole *whole, const float *vector, Py_ssize_t size)
 {
-    float lanes[LANES] = {0}, sum = 0;
-    Py_ssize_t at = 0;
-    for (; at + LANES <= size; at += LANES)
-        for (int lane = 0; lane < LANES; lane++) lanes[lane] += (float)row[at + lane] * vector[at + lane];
-    for (; at < size; at++) sum += (float)row[at] * vector[at];
-    for (int lane = 0; lane < LANES; lane++) sum += lanes[lane];
+    float largest = 1e-30f;
+    for (Py_ssize_t at = 0; at < size; at++) largest = fmaxf(largest, fabsf(vector[at]));
+    whole->scale = largest / INT16_MAX;
+    whole->values = malloc((size + 1) * sizeof(int16_t));
+    for (Py_ssize_t at = 0; whole->values && at < size; at++)
+        whole->values[at] = (int16_t)fmaxf(-INT16_MAX, fminf(INT16_MAX, rintf(vector[at] / whole->scale)));
+    return whole->values != NULL;
+}
+
+static int64_t product_any(const int8_t *row, const int16_t *values, Py_ssize_t size)
+{
+    int64_t sum = 0;
+    for (Py_ssize_t first = 0; first < size; first += TOGETHER) {
+        const Py_ssize_t last = size - first < TOGETHER ? size : first + TOGETHER;
+        int32_t some = 0;
+        for (Py_ssize_t at = first; at < last; at++) some += (int32_t)row[at] * values[at];
+        sum += some;
+    }
     return sum;
 }
 
-FOR_EACH_PROCESSOR(float, product, (const int8_t *row, const float *vector, Py_ssize_t size), (row, vector, size))
+static int64_t (*product)(const int8_t *, const int16_t *, Py_ssize_t) = product_any;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MOST_LANES 4096 /* a lane of the sum holds the products of so many dimensions and more */
+__attribute__((target("avx2"))) static int64_t product_256(const int8_t *row, const int16_t *values, Py_ssize_t size)
+{
+    int64_t sum = 0;
+    Py_ssize_t at = 0;
+    while (size - at >= LANES) {
+        const Py_ssize_t end = size - at < MOST_LANES ? at + (size - at) / LANES * LANES : at + MOST_LANES;
+        __m256i sums = _mm256_setzero_si256();
+        for (; at < end; at += LANES)
+            sums = _mm256_add_epi32(
+                sums, _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(row + at))),
+                                        _mm256_loadu_si256((const __m256i *)(values + at))));
+        int32_t lanes[8];
+        _mm256_storeu_si256((__m256i *)lanes, sums);
+        for (int lane = 0; lane < 8; lane++) sum += lanes[lane];
+    }
+    return sum + product_any(row + at, values + at, size - at);
+}
+#endif
 
 /* The arrays of a segment, in the order in which they are given: a vector a row or an element, but for the centre. */
 enum { SIGNS, TRUST, OFFSET, BYTES, SCALE, FINE, NUMBERS, MEMORIES, CENTRE, COLUMNS };
@@ -349,9 +426,10 @@ static PyObject *hold(PyObject *self, PyObject *given)
 }
 
 /* How near the vector at a place is, by its bytes; a whole vector's product with the centre is the same for all. */
-static float near_by_bytes(const Segment *segment, int64_t place, const float *vector)
+static float near_by_bytes(const Segment *segment, int64_t place, const Whole *vector)
 {
-    return segment->scale[place] * product(segment->bytes + place * segment->size, vector, segment->size);
+    const float whole = (float)product(segment->bytes + place * segment->size, vector->values, segment->size);
+    return segment->scale[place] * (vector->scale * whole);
 }
 
 static float product_with_centre(const Segment *segment, const float *vector)
@@ -362,7 +440,7 @@ static float product_with_centre(const Segment *segment, const float *vector)
 }
 
 /* What the fine bytes add; `row` is room for one. NaN if it can't be read. */
-static float finer(const Segment *segment, int64_t place, const float *vector, int8_t *row)
+static float finer(const Segment *segment, int64_t place, const Whole *vector, int8_t *row)
 {
     const int8_t *fine = segment->fine + place * segment->size;
 #ifdef THREADS
@@ -372,12 +450,12 @@ static float finer(const Segment *segment, int64_t place, const float *vector, i
         fine = row;
     }
 #endif
-    return segment->scale[place] * product(fine, vector, segment->size) / FINER;
+    return segment->scale[place] * (vector->scale * (float)product(fine, vector->values, segment->size)) / FINER;
 }
 
 /* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
    somebody are put from `kept` on; how many there are then. */
-static Py_ssize_t look_at_some(const Segment *segment, const float *vector, Best *best, Py_ssize_t first, Py_ssize_t last,
+static Py_ssize_t look_at_some(const Segment *segment, const Whole *vector, Best *best, Py_ssize_t first, Py_ssize_t last,
                                Py_ssize_t kept)
 {
     for (Py_ssize_t at = first; at < last; at++) {
@@ -410,7 +488,7 @@ static Error error_of(const float *estimates, const float *scores, Py_ssize_t co
 
 /* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and
    then at those of the others who may still be among the `most` nearest. */
-static void look_closely(const Segment *segment, const float *vector, Best *best, Py_ssize_t most)
+static void look_closely(const Segment *segment, const Whole *vector, Best *best, Py_ssize_t most)
 {
     const Py_ssize_t all = best->held, part = 2 * most > FIRST ? 2 * most : FIRST;
     float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
@@ -441,6 +519,7 @@ typedef struct Asked {
     PyObject *capsule;
     const Segment *segment;
     float *vector;
+    Whole whole;
     uint8_t *tables, *allowed;
     Question question;
     Py_ssize_t start, end, next, most, exact;
@@ -459,7 +538,7 @@ static Py_ssize_t take_part(Asked *asked)
 static void finish_choice(Asked *asked, Best *best)
 {
     if (best->held > best->wanted) keep_best(best);
-    look_closely(asked->segment, asked->vector, best, asked->most);
+    look_closely(asked->segment, &asked->whole, best, asked->most);
 }
 
 #ifdef THREADS
@@ -562,6 +641,7 @@ static void part_from_helper(Asked *asked)
 static void free_asked(Asked *asked)
 {
     free(asked->vector);
+    free(asked->whole.values);
     free(asked->tables);
     free(asked->allowed);
     free_room(asked->best);
@@ -603,7 +683,7 @@ static int take_vector(Asked *asked, const float *vector)
     memcpy(asked->vector, vector, segment->size * sizeof(float));
     take_question(&asked->question, left, segment->size);
     free(left);
-    return 1;
+    return take_whole(&asked->whole, vector, segment->size);
 }
 
 static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *permitted, Py_ssize_t closely)
@@ -688,8 +768,8 @@ static int by_nearness(const void *one, const void *other)
 }
 
 /* The `most` nearest, nearest first: the first few to four digits more. */
-static void put_in_order(const Segment *segment, const float *vector, Best *best, Py_ssize_t most, Py_ssize_t exact,
-                         Near *nearest)
+static void put_in_order(const Segment *segment, const float *vector, const Whole *whole, Best *best, Py_ssize_t most,
+                         Py_ssize_t exact, Near *nearest)
 {
     const float base = product_with_centre(segment, vector);
     int8_t *row = malloc(segment->size + 1);
@@ -698,7 +778,7 @@ static void put_in_order(const Segment *segment, const float *vector, Best *best
     for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
-        const float more = at < exact && row ? finer(segment, nearest[at].place, vector, row) : 0;
+        const float more = at < exact && row ? finer(segment, nearest[at].place, whole, row) : 0;
         if (isfinite(more)) nearest[at].score += more;
         if (isfinite(base)) nearest[at].score += base;
     }
@@ -730,7 +810,7 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
     Best *best;
     Py_BEGIN_ALLOW_THREADS
     best = chosen(asked);
-    put_in_order(asked->segment, asked->vector, best, asked->most, asked->exact, nearest);
+    put_in_order(asked->segment, asked->vector, &asked->whole, best, asked->most, asked->exact, nearest);
     Py_END_ALLOW_THREADS
     PyObject *result = listed(asked->segment, nearest, best->held);
     best->held = 0;
@@ -746,6 +826,7 @@ static PyObject *nearest_at(PyObject *self, PyObject *given)
     Py_ssize_t most, exact;
     Near *nearest = NULL;
     Best best = {0};
+    Whole whole = {0};
     if (!PyArg_ParseTuple(given, "Oy*y*nn", &capsule, &vector, &places, &most, &exact)) return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     const Py_ssize_t count = places.len / (Py_ssize_t)sizeof(int64_t);
@@ -757,18 +838,19 @@ static PyObject *nearest_at(PyObject *self, PyObject *given)
         goto ended;
     }
     nearest = malloc((count + 1) * sizeof(Near));
-    if (!make_room(&best, count + 1) || !nearest) {
+    if (!make_room(&best, count + 1) || !nearest || !take_whole(&whole, vector.buf, segment->size)) {
         PyErr_NoMemory();
         goto ended;
     }
     Py_BEGIN_ALLOW_THREADS
     memcpy(best.places, places.buf, places.len);
-    best.held = look_at_some(segment, vector.buf, &best, 0, count, 0);
-    put_in_order(segment, vector.buf, &best, most, exact, nearest);
+    best.held = look_at_some(segment, &whole, &best, 0, count, 0);
+    put_in_order(segment, vector.buf, &whole, &best, most, exact, nearest);
     Py_END_ALLOW_THREADS
     result = listed(segment, nearest, best.held);
 ended:
     free_room(&best);
+    free(whole.values);
     free(nearest);
     PyBuffer_Release(&vector);
     PyBuffer_Release(&places);
@@ -794,6 +876,7 @@ static PyObject *similar(PyObject *self, PyObject *given)
     PyObject *capsule, *wanted, *known;
     Py_buffer vector;
     Py_ssize_t start, end, *places = NULL;
+    Whole whole = {0};
     if (!PyArg_ParseTuple(given, "Oy*O!nnO!", &capsule, &vector, &PyList_Type, &wanted, &start, &end, &PyDict_Type, &known))
         return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
@@ -805,17 +888,19 @@ static PyObject *similar(PyObject *self, PyObject *given)
     const float base = product_with_centre(segment, vector.buf);
     const Py_ssize_t count = PyList_Size(wanted);
     places = stand(segment, wanted, start, end);
+    if (places && !take_whole(&whole, vector.buf, segment->size)) PyErr_NoMemory();
     for (Py_ssize_t at = 0; places && !PyErr_Occurred() && at < count; at++) {
         const Py_ssize_t place = places[at];
         if (at + AHEAD < count && places[at + AHEAD] >= 0)
             FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
         if (place < 0) continue;
-        PyObject *found = PyFloat_FromDouble(base + near_by_bytes(segment, place, vector.buf));
+        PyObject *found = PyFloat_FromDouble(base + near_by_bytes(segment, place, &whole));
         if (found) PyDict_SetItem(known, PyList_GetItem(wanted, at), found);
         Py_XDECREF(found);
     }
 ended:
     free(places);
+    free(whole.values);
     PyBuffer_Release(&vector);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -834,11 +919,13 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_nearest", NULL, 0, 
 PyMODINIT_FUNC PyInit__nearest(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2")) add_signs = add_signs_256;
+    if (__builtin_cpu_supports("avx2")) {
+        add_signs = add_signs_256;
+        estimate_group = estimate_group_256;
+        product = product_256;
+    }
 #elif defined(__aarch64__) && defined(__GNUC__)
     add_signs = add_signs_128;
 #endif
-    CHOOSE(estimate)
-    CHOOSE(product)
     return PyModuleDef_Init(&module);
 }

@@ -22,11 +22,11 @@ class Wanted(NamedTuple):
     term: str
     prefix: bool = False
 
-    @property
-    def bounds(self) -> tuple[bytes, bytes | None]:
-        """The term and, for a prefix, what no longer begins so."""
-        encoded = self.term.encode()
-        return encoded, encoded + b"\xff" if self.prefix else None
+
+def bounds(wanted: Sequence[Wanted]) -> list[tuple[bytes, bytes | None]]:
+    """Each term and, for a prefix, what no longer begins so."""
+    encoded = [(term.encode(), prefix) for term, prefix in wanted]
+    return [(term, term + b"\xff" if prefix else None) for term, prefix in encoded]
 
 
 class Best(NamedTuple):
@@ -38,8 +38,8 @@ class Best(NamedTuple):
     @classmethod
     def of(cls, parts: Sequence[Best], most: int) -> Best:
         """The best of several."""
-        some = [part for part in parts if part.numbers]
-        if len(some) == 1 and len(some[0].numbers) <= most:
+        some = [part for part in parts if part[0]]
+        if len(some) == 1 and len(some[0][0]) <= most:
             return some[0]
         pairs = sorted((-score, number) for part in some for number, score in zip(*part, strict=True))[:most]
         return cls([number for _, number in pairs], [-score for score, _ in pairs])

@@ -19,6 +19,7 @@ from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.statements import Statements
 
 SUFFIX = ".segment"
+_NOBODY = np.empty(0, np.int64)
 _UNKNOWN = -1
 """Not the version of any state: what is broken is looked at again each time."""
 
@@ -57,7 +58,7 @@ class Opened(NamedTuple):
 
         `changed` are those that none has as they are now.
         """
-        stale = np.array(sorted(changed), np.int64)
+        stale = np.array(sorted(changed), np.int64) if changed else _NOBODY
         found = []
         for segment in reversed(self.words):
             found.append((segment, stale))
