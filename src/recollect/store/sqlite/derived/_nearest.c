@@ -27,7 +27,7 @@
 #define FURTHER 2048 /* the processor itself looks no further ahead than to the end of a page */
 #define BLOCK 256
 #define TOGETHER 32
-#define STEPS 127
+#define STEPS 31 /* so that what 32 dimensions come to fits a byte */
 #define LANES 16
 #define SAMPLED 12
 #define PART 16384
@@ -93,21 +93,35 @@ static void add_signs_any(const uint8_t *signs, const uint8_t *tables, Py_ssize_
 static void (*add_signs)(const uint8_t *, const uint8_t *, Py_ssize_t, uint16_t *) = add_signs_any;
 
 #if defined(__x86_64__) && defined(__GNUC__)
+/* What eight dimensions of all vectors of a group come to: 2 * STEPS at the most. */
+__attribute__((target("avx2"))) static inline __m256i looked_up(const uint8_t *signs, const uint8_t *tables)
+{
+    const __m256i half = _mm256_set1_epi8(15), some = _mm256_loadu_si256((const __m256i *)signs);
+    const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tables));
+    const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(tables + 16)));
+    return _mm256_add_epi8(_mm256_shuffle_epi8(low, _mm256_and_si256(some, half)),
+                           _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(some, 4), half)));
+}
+
 __attribute__((target("avx2"))) static void
 add_signs_256(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
 {
-    const __m256i half = _mm256_set1_epi8(15);
     __m256i even = _mm256_setzero_si256(), odd = even;
-    for (Py_ssize_t byte = 0; byte < bytes; byte++, signs += TOGETHER, tables += 32) {
+    Py_ssize_t byte = 0;
+    for (; byte + 4 <= bytes; byte += 4, signs += 4 * TOGETHER, tables += 4 * 32) {
         _mm_prefetch((const char *)signs + FURTHER, _MM_HINT_T0);
-        const __m256i some = _mm256_loadu_si256((const __m256i *)signs);
-        const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tables));
-        const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(tables + 16)));
-        const __m256i both = _mm256_add_epi8(
-            _mm256_shuffle_epi8(low, _mm256_and_si256(some, half)),
-            _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(some, 4), half)));
-        even = _mm256_add_epi16(even, both);
-        odd = _mm256_add_epi16(odd, _mm256_srli_epi16(both, 8));
+        _mm_prefetch((const char *)signs + FURTHER + 64, _MM_HINT_T0);
+        const __m256i two = _mm256_add_epi8(looked_up(signs, tables), looked_up(signs + TOGETHER, tables + 32));
+        const __m256i others =
+            _mm256_add_epi8(looked_up(signs + 2 * TOGETHER, tables + 64), looked_up(signs + 3 * TOGETHER, tables + 96));
+        const __m256i four = _mm256_add_epi8(two, others);
+        even = _mm256_add_epi16(even, four);
+        odd = _mm256_add_epi16(odd, _mm256_srli_epi16(four, 8));
+    }
+    for (; byte < bytes; byte++, signs += TOGETHER, tables += 32) {
+        const __m256i one = looked_up(signs, tables);
+        even = _mm256_add_epi16(even, one);
+        odd = _mm256_add_epi16(odd, _mm256_srli_epi16(one, 8));
     }
     even = _mm256_sub_epi16(even, _mm256_slli_epi16(odd, 8)); /* what the odd ones added to them */
     const __m256i first = _mm256_unpacklo_epi16(even, odd), second = _mm256_unpackhi_epi16(even, odd);
@@ -227,12 +241,20 @@ static int zeros_before(uint32_t bits)
 #endif
 }
 
+static int is_anyone_allowed(const uint8_t *allowed, Py_ssize_t count)
+{
+    uint8_t any = 0;
+    for (Py_ssize_t at = 0; at < count; at++) any |= allowed[at];
+    return any;
+}
+
 /* The best of a group, from one place to another. */
 static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
     uint16_t sums[TOGETHER];
     float found[TOGETHER];
     const Py_ssize_t first = start / TOGETHER * TOGETHER;
+    if (question->allowed && !is_anyone_allowed(question->allowed + (start - question->start), end - start)) return;
     add_signs(question->signs + first * question->bytes, question->tables, question->bytes, sums);
     uint32_t nearer = end - start == TOGETHER
                           ? estimate_group(question, sums, start, best->least, found)

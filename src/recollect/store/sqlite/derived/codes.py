@@ -20,7 +20,7 @@ Signs = NDArray[np.uint8]
 TOGETHER = 32
 """So many vectors' signs stand together: a processor looks at eight dimensions of all of them at once."""
 FINER = 254
-STEPS = 127
+STEPS = 31
 """What four dimensions of a question come to is known in so many steps."""
 _BLOCK = 128
 """So many groups at once stay in the processor's cache."""

@@ -21,8 +21,6 @@ LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
 EXACT = 16
 """So many of the nearest are compared to all digits."""
-_FEW = 32
-"""Where one of so many may answer, looking at each of them closely is quicker than estimating all."""
 
 Numbers = NDArray[np.int64]
 
@@ -71,7 +69,7 @@ class VectorSegment:
                 return kernel.nearest(self, vector, span, looked)
             return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
         among = spans.positions(self.memories, span, memories)
-        if len(among) <= max(looked.closely, (end - start) // _FEW):
+        if len(among) <= looked.closely // 2:
             return partial(kernel.nearest_at, self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
