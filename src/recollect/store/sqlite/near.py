@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -115,15 +114,15 @@ def _nearest_of(parts: Sequence[Nearest], most: int) -> Nearest:
     some = [part for part in parts if part[0]]
     if len(some) == 1 and len(some[0][0]) <= most:
         return some[0]
-    least = max((part[2][most - 1] for part in some if len(part[2]) >= most), default=-math.inf)
-    every = (_not_below(part, least) for part in some)
-    found = sorted(chain.from_iterable(every), key=lambda each: (-each[0], each[1]))[:most]
-    return [each[1] for each in found], [each[2] for each in found], [each[0] for each in found]
-
-
-def _not_below(part: Nearest, least: float) -> Iterator[tuple[float, int, int]]:
-    """Score, vector and memory of each that is near enough; they are in order."""
-    return takewhile(lambda each: each[0] >= least, zip(part[2], part[0], part[1], strict=True))
+    least = max((scores[most - 1] for *_, scores in some if len(scores) >= most), default=-math.inf)
+    near_enough = [
+        (-score, vector, memory)
+        for vectors, memories, scores in some
+        for vector, memory, score in zip(vectors, memories, scores, strict=True)
+        if score >= least
+    ]
+    found = sorted(near_enough)[:most]
+    return [each[1] for each in found], [each[2] for each in found], [-each[0] for each in found]
 
 
 class _Space:

@@ -31,6 +31,7 @@
 #define LANES 16
 #define SAMPLED 12
 #define PART 16384
+#define WORTH_HELP (2 * PART)
 #define FINER 254.0f
 #define FIRST 256
 
@@ -631,7 +632,7 @@ static void ask_helper(Asked *asked)
 {
     LOCK
     asked->era = era;
-    if (asked->end - asked->start >= 2 * PART && !waiting && has_helper()) {
+    if (asked->end - asked->start >= WORTH_HELP && !waiting && has_helper()) {
         waiting = asked;
         pthread_cond_signal(&news);
     }

@@ -41,7 +41,14 @@ class Best(NamedTuple):
         some = [part for part in parts if part[0]]
         if len(some) == 1 and len(some[0][0]) <= most:
             return some[0]
-        pairs = sorted((-score, number) for part in some for number, score in zip(*part, strict=True))[:most]
+        pairs = sorted(
+            [
+                (-score, number)
+                for numbers, scores in some
+                for number, score in zip(numbers, scores, strict=True)
+            ]
+        )
+        del pairs[most:]
         return cls([number for _, number in pairs], [-score for score, _ in pairs])
 
 
