@@ -51,11 +51,7 @@ class Packed(Sequence[Candidate]):
             return list(self)[at]
         if not -len(self) <= at < len(self):
             raise IndexError("there is no such candidate")
-        return self.at(at % len(self))
-
-    def at(self, place: int) -> Candidate:
-        """The one at a place that is known to be there."""
-        return self._candidate(ROW.unpack_from(self.rows, place * ROW.size))
+        return self._candidate(ROW.unpack_from(self.rows, at % len(self) * ROW.size))
 
     def __iter__(self) -> Iterator[Candidate]:
         return map(self._candidate, ROW.iter_unpack(self.rows))
@@ -74,7 +70,7 @@ class Packed(Sequence[Candidate]):
 
     def speakers(self) -> set[str]:
         """Everyone who said something of it."""
-        if all(len(names) == 1 for names in self.names):
+        if max(map(len, self.names), default=0) <= 1:
             return set()
         numbers = memoryview(self.rows).cast("i")
         step = ROW.size // 4

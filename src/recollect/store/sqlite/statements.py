@@ -27,6 +27,8 @@ _LONGEST = 16_000
 _MOST_KNOWN = 100
 Known = TypeVar("Known")
 _PLAIN = frozenset({str, int, float, bytes, type(None)})
+_WHOLE = frozenset({int})
+"""A list of these, or an empty one, is written alike in Python and in JSON."""
 
 
 class Reader(apsw.Connection):
@@ -163,5 +165,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return _micros(value)
     if isinstance(value, (list, tuple)):
-        return _json(value) if value else "[]"
+        return str(list(value)) if _WHOLE.issuperset(map(type, value)) else _json(value)
     return value.astype("<f4").tobytes()
