@@ -31,7 +31,7 @@ from recollect.store.sqlite import connections
 from .servers import wait_until
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-SECONDS = float(os.environ.get("RECOLLECT_TEST_SECONDS", "20"))
+SECONDS = float(os.environ.get("RECOLLECT_TEST_SECONDS", "6"))
 PROCESSES = 8
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -46,7 +46,7 @@ def rare_word(worker: int, number: int) -> str:
     return "zq" + "".join("bcdfghjklm"[int(digit)] for digit in digits) + "x"
 
 
-# eight processes for twenty seconds
+# eight processes at once
 
 
 class Worker:
