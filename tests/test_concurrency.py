@@ -222,20 +222,17 @@ def make(path: Path, number: int, gate: Any, results: Any) -> None:
 
 
 def test_eight_processes_make_the_same_new_file_at_once(tmp_path: Path) -> None:
-    results = SPAWN.Queue()
-    gates = [SPAWN.Barrier(PROCESSES) for _ in range(2)]
-    for round, gate in enumerate(gates):
-        path = tmp_path / f"round{round}.db"
-        processes = [SPAWN.Process(target=make, args=(path, n, gate, results)) for n in range(PROCESSES)]
-        for process in processes:
-            process.start()
-        reports = [results.get(timeout=120) for _ in processes]
-        for process in processes:
-            process.join(60)
-        assert [error for error, _ in reports if error] == []
-        with opened(path) as memories:
-            assert len(memories.get([id for _, id in reports])) == PROCESSES
-            assert memories.doctor() == []
+    path, results, gate = tmp_path / "memory.db", SPAWN.Queue(), SPAWN.Barrier(PROCESSES)
+    processes = [SPAWN.Process(target=make, args=(path, n, gate, results)) for n in range(PROCESSES)]
+    for process in processes:
+        process.start()
+    reports = [results.get(timeout=120) for _ in processes]
+    for process in processes:
+        process.join(60)
+    assert [error for error, _ in reports if error] == []
+    with opened(path) as memories:
+        assert len(memories.get([id for _, id in reports])) == PROCESSES
+        assert memories.doctor() == []
 
 
 def test_threads_make_the_same_new_file_at_once(tmp_path: Path) -> None:
