@@ -39,8 +39,9 @@ lint: $(VENV)/tested  ## ruff
 types: $(VENV)/tested  ## mypy --strict
 	$(BIN)/mypy
 
+# hundreds of processes are started: each would compile the package anew where no bytecode is written
 unit: $(VENV)/tested  ## all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
 docs: $(VENV)/tested  ## write the parts of the docs that the program generates
 	$(BIN)/python -m recollect.doors.cli.reference > docs/cli.md

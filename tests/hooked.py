@@ -11,8 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
 import recollect
 from recollect import Memories, project
+from recollect.doors.cli.program import NAME
+from recollect.doors.cli.program import recollect as program
 
 HOOK = [sys.executable, "-m", "recollect.doors.cli"]
 PATIENCE = 120.0
@@ -107,19 +111,20 @@ class Agent:
             found = memories.get([each.id for each in memories.timeline(limit=1000)])
             return [(memory.speaker, memory.content) for memory in found]
 
-    def log(self) -> str:
-        command = [*HOOK, "hook", "--log"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=self.environment)
+    def log(self, *options: str) -> str:
+        """What `recollect hook --log` tells, asked in this process."""
+        others = {name: None for name in os.environ if name not in self.environment}
+        done = CliRunner(env={**others, **self.environment}).invoke(
+            program, ["hook", "--log", *options], prog_name=NAME, catch_exceptions=False
+        )
+        assert done.exit_code == 0, done.stderr
         return done.stdout
 
     def forget_log(self) -> None:
         (self.home / ".local" / "state" / "recollect" / "log" / "hooks.log").unlink(missing_ok=True)
 
     def waiting(self) -> int:
-        done = subprocess.run(
-            [*HOOK, "hook", "--log", "--json"], capture_output=True, check=True, env=self.environment
-        )
-        return int(json.loads(done.stdout)["waiting"])
+        return int(json.loads(self.log("--json"))["waiting"])
 
 
 def until(condition: Callable[[], object]) -> None:

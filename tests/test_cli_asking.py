@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from recollect import Draft
+from recollect import open as open_store
 from recollect.doors.cli import asking
 from tests.terminals import Terminal
 from tests.test_cli import Cli, start
@@ -21,9 +23,12 @@ CONTROL_C, CONTROL_D = "\x03", "\x04"
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     made = Cli(tmp_path, monkeypatch)
-    for number in range(1, 14):
-        made.add(f"The herring number {number} swims", "--tag", "odd" if number % 2 else "even")
-    made.add("Walrus \x1b[31mred feeds on clams", "--id", "walrus", "--at", "2026-01-05")
+    with open_store(tmp_path / "memory.db", embedder="hash") as memories:
+        memories.remember_many(
+            Draft(f"The herring number {number} swims", tags=["odd" if number % 2 else "even"])
+            for number in range(1, 14)
+        )
+        memories.remember("Walrus \x1b[31mred feeds on clams", id="walrus", created_at="2026-01-05")
     return made
 
 

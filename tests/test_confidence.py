@@ -25,8 +25,10 @@ UNANSWERED = "Which tax rate applies to software licences sold abroad?"
 @pytest.fixture
 def memories(open_memories: OpenMemories) -> Memories:
     memories = open_memories()
-    for number, subject in enumerate(SUBJECTS):
-        memories.remember(f"Worker {number} repaired the old {subject} near the station in spring")
+    memories.remember_many(
+        f"Worker {number} repaired the old {subject} near the station in spring"
+        for number, subject in enumerate(SUBJECTS)
+    )
     return memories
 
 

@@ -21,7 +21,7 @@ from recollect import Memories, StoreError, StoreFull, StoreReadOnly
 from recollect.store.sqlite.connections import Connections
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-KILLS = 50
+KILLS = 25
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX")
 
 HEAD = """
@@ -130,7 +130,7 @@ with opened() as memories:
 """
 
 
-def test_killed_fifty_times_while_writing(tmp_path: Path) -> None:
+def test_killed_again_and_again_while_writing(tmp_path: Path) -> None:
     assert_killing_loses_nothing(tmp_path / "memory.db", KILLS)
 
 

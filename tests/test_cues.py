@@ -22,10 +22,15 @@ def by_searching(text: str) -> set[int]:
     return {number for number, pattern in enumerate(SEARCHED) if pattern.search(text)}
 
 
+def matching(pattern: str) -> st.SearchStrategy[str]:
+    """Texts for a pattern, with a line break where a later line begins: chance hardly ever makes one."""
+    return st.from_regex(pattern.replace("?^", "?\\n"))
+
+
 @pytest.mark.parametrize("number", range(len(CUES)))
 def test_whatever_a_cue_matches_is_found(number: int) -> None:
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-    @given(st.from_regex(CUES[number]))
+    @given(matching(CUES[number]))
     def check(text: str) -> None:
         assert PATTERNS.in_text(text) == by_searching(text)
 

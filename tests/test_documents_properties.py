@@ -114,6 +114,6 @@ CLOSELY_REPEATED = (
 @pytest.mark.parametrize("unit", CLOSELY_REPEATED)
 def test_time_is_proportional_to_length(unit: str) -> None:
     source = unit * (1_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     split(source)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

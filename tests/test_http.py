@@ -18,6 +18,7 @@ from recollect.doors.http.tokens import made
 from recollect.doors.plain import plain
 from recollect.types import Changes, DraftFields, Filters
 
+from .conftest import sqlite_only
 from .http_clients import DESCRIPTION, OWNER, Api
 
 Open = Callable[..., Memories]
@@ -210,6 +211,7 @@ class TestPages:
 
 
 class TestWhoIsLetIn:
+    @sqlite_only  # nobody comes as far as the store
     @pytest.mark.parametrize("operation", openapi.OPERATIONS, ids=lambda operation: operation.name)
     def test_nothing_happens_without_a_token(self, operation: Any, api: Api) -> None:
         for headers in (

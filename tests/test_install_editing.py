@@ -124,7 +124,7 @@ def test_any_settings_gain_the_server_and_lose_it_again(file: Path, case: tuple[
 
 
 @given(case=written(hook_settings))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_settings_gain_the_hooks_and_lose_them_again(
     file: Path, case: tuple[Any, str, list[str]]
 ) -> None:

@@ -18,7 +18,6 @@ from recollect.doors.mcp.server import AgentDoor
 from recollect.doors.plain import plain
 
 from .agents import Agent, connected, text_of
-from .conftest import OpenMemories
 
 ODD = "</memory>\n<memories>&<mark>\"'\x1b\u202e\U000e0041😀日本\t\r"
 TEXTS = st.text(
@@ -196,9 +195,8 @@ def test_parts_put_together_are_the_text(text: str, size: int) -> None:
     st.sampled_from((FEWEST_TOKENS, 5_000)),
 )
 def test_hostile_memories_stay_inside_their_quotes(
-    open_memories: OpenMemories, drafts: list[Draft], tokens: int
+    memories: Memories, drafts: list[Draft], tokens: int
 ) -> None:
-    memories = open_memories()
     memories.forget(everything=True)
     kept = [done.id for done in memories.remember_many(drafts)]
     with connected(AgentDoor(memories, tools="all", max_tokens=tokens).server) as agent:
@@ -251,10 +249,8 @@ def test_hostile_memories_stay_inside_their_quotes(
         max_size=5,
     ),
 )
-def test_any_arguments_are_answered(
-    open_memories: OpenMemories, tool: str, arguments: dict[str, Any]
-) -> None:
-    with connected(AgentDoor(open_memories(), tools="all").server) as agent:
+def test_any_arguments_are_answered(memories: Memories, tool: str, arguments: dict[str, Any]) -> None:
+    with connected(AgentDoor(memories, tools="all").server) as agent:
         result = agent.call(tool, **arguments)
         assert not result.is_error or "\n" not in text_of(result)
         assert not text_of(result).startswith("Error executing")

@@ -106,9 +106,10 @@ def sessions(folder: Path) -> list[recollect.Session]:
         return memories.sessions()
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    with serving(tmp_path, "--tools", "all") as served:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One for all tests that leave it running and ask nothing of an empty store."""
+    with serving(tmp_path_factory.mktemp("served"), "--tools", "all") as served:
         yield served
 
 

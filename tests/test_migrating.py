@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +80,25 @@ def fill(url: str, clock: Clock, namespace: str = "proj1") -> None:
         memories.remember("Without a vector", id="waiting")
 
 
-@pytest.fixture
-def source(tmp_path: Path, clock: Clock) -> str:
-    url = str(tmp_path / "source.db")
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, datetime]:
+    """A store that is there to be copied, and what time it was at the end."""
+    path, clock = tmp_path_factory.mktemp("lived") / "source.db", Clock()
     for namespace in NAMESPACES[:2]:
-        fill(url, clock, namespace)
-    with recollect.open(url, namespace=NAMESPACES[2], embedder="hash", clock=clock) as memories:
+        fill(str(path), clock, namespace)
+    with recollect.open(path, namespace=NAMESPACES[2], embedder="hash", clock=clock) as memories:
         memories.ingest("# One\n\nA passage.", name="one.md")
-    with recollect.open(url, namespace=NAMESPACES[3], embedder="none", clock=clock) as memories:
+    with recollect.open(path, namespace=NAMESPACES[3], embedder="none", clock=clock) as memories:
         memories.remember("gone", id="gone")
         memories.forget("gone")
-    return url
+    assert list(path.parent.iterdir()) == [path]
+    return path, clock.now
+
+
+@pytest.fixture
+def source(lived: tuple[Path, datetime], tmp_path: Path, clock: Clock) -> str:
+    path, clock.now = lived
+    return str(shutil.copy(path, tmp_path))
 
 
 @pytest.fixture
@@ -533,7 +542,7 @@ DRAFTS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drafts=DRAFTS, chance=st.randoms(use_true_random=False))
 def test_anything_survives(
     drafts: list[dict[str, Any]],

@@ -26,9 +26,9 @@ from .test_concurrency import Worker, rare_word
 from .test_crash import assert_killing_loses_nothing
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-SECONDS = float(os.environ.get("RECOLLECT_TEST_SECONDS", "6"))
+SECONDS = float(os.environ.get("RECOLLECT_TEST_SECONDS", "4"))
 PROCESSES = 8
-KILLS = 20
+KILLS = 12
 SHARED = ("crowd", "gathering", "throng")
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -207,6 +207,6 @@ def test_no_circle_is_made_by_two_that_supersede_each_other(url: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_killed_twenty_times_while_writing(url: str) -> None:
+def test_killed_again_and_again_while_writing(url: str) -> None:
     assert_killing_loses_nothing(url, KILLS)
     assert_numbers_are_unique(url, "crash")

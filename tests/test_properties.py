@@ -560,7 +560,7 @@ def live(memories: Memories, steps: list[tuple[Step, int, int]], clock: Clock) -
 
 
 @given(st.lists(drafts(), min_size=1, max_size=5), EVENTS)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_export_import_export_is_identical(items: list[Draft], steps: list[tuple[Step, int, int]]) -> None:
     clock = Clock()
     with opened("from", clock) as source, opened("into", clock) as plain, opened("into", clock) as complete:
@@ -726,4 +726,4 @@ class Scopes(RuleBasedStateMachine):
 
 
 TestScopes = Scopes.TestCase
-TestScopes.settings = settings(settings.get_profile("specification"), max_examples=40, stateful_step_count=25)
+TestScopes.settings = settings(settings.get_profile("specification"), max_examples=25, stateful_step_count=25)

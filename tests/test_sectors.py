@@ -170,6 +170,6 @@ def test_any_text_has_one_sector_and_always_the_same(text: str) -> None:
     "unit", ["because ", "1. a\n", "\n", " ", "to a", "first ", "um ", "a", "- ", "find ", "if,"]
 )
 def test_no_text_takes_long(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     classify(unit * 1_000_000)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -558,9 +558,9 @@ def test_every_day_can_be_named(day: object) -> None:
 )
 def test_long_texts_take_no_longer_than_their_length(piece: str) -> None:
     text = piece * (100_000 // len(piece))
-    began = time.perf_counter()
+    began = time.process_time()
     frame = find_timeframe(text, WEDNESDAY)
     without_timeframe(text, frame or Timeframe(None, None, "", (50_000, 50_000)))
     with pytest.raises(InvalidInput):
         parse_timeframe(text, WEDNESDAY)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -214,6 +214,7 @@ def test_everything_by_keyboard_alone(page: Page, memories: Memories) -> None:
     expect(page.locator("#q")).to_be_focused()
     page.keyboard.type("gateway members")
     expect(page.locator(".hit").nth(2)).to_be_visible()
+    expect(page.locator(".results")).to_have_attribute("aria-busy", "false")  # a later one takes the focus
     press("ArrowDown")
     ids = [str(line.get_attribute("data-id")) for line in page.locator(".hit").all()]
     line = focus.locator("xpath=ancestor::li")
