@@ -63,7 +63,6 @@ _CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 _NEGATION = re.compile(r"(?i)^[a-z]+n['’]t$")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
-_APOSTROPHE = re.compile("['’]")
 
 
 _Placed = tuple[str, int, int]
@@ -105,8 +104,8 @@ class KeywordQuery:
     @cached_property
     def terms(self) -> frozenset[str]:
         """Every term that is looked for, for marking them in a text."""
-        of_phrases = (term for phrase in self.phrases for terms in phrase.alternatives for term in terms)
-        return frozenset(term for word in self.words for term in word.terms).union(of_phrases)
+        of_phrases = [terms for phrase in self.phrases for terms in phrase.alternatives]
+        return frozenset(chain(*[word.terms for word in self.words], *of_phrases))
 
     @cached_property
     def prefixes(self) -> tuple[str, ...]:
@@ -245,7 +244,7 @@ def _placed_terms(chunk: str, language: str) -> list[_Placed]:
         return [(_word_term(chunk, language), 0, len(chunk))]
     if "'" in chunk or "’" in chunk:
         if _NEGATION.match(chunk):
-            return [(_APOSTROPHE.sub("", fold(chunk)), 0, len(chunk))]
+            return [(_without_apostrophes(fold(chunk)), 0, len(chunk))]
         chunk = _CLITIC.sub("", chunk)
     if chunk.isascii() or not _unspaced().search(chunk):
         return _identifier_terms(chunk, 0, language)
@@ -333,12 +332,16 @@ def parse_query(
     found = (chunk.group() for text in (query, *expansion) for chunk in _CHUNK.finditer(text))
     chunks = list(islice(found, MOST_WORDS))
     stops = stop_words([language or detect(query) if len(languages) > 1 else languages[0]])
-    telling = [chunk for chunk in chunks if _APOSTROPHE.sub("", fold(chunk)) not in stops]
+    telling = [chunk for chunk in chunks if _without_apostrophes(fold(chunk)) not in stops]
     words = dict.fromkeys(word for chunk in telling or chunks for word in _query_words(chunk, languages))
     if prefix and len(words) <= SHORT_QUERY:
         words = {Word(word.terms, word.prefix or _may_begin_a_word(word)): None for word in words}
     phrases = (_phrase(quoted, languages) for quoted in _QUOTED.findall(query)[:MOST_PHRASES])
     return KeywordQuery(tuple(words), tuple(phrase for phrase in phrases if phrase.alternatives))
+
+
+def _without_apostrophes(word: str) -> str:
+    return word.replace("'", "").replace("’", "")
 
 
 def _may_begin_a_word(word: Word) -> bool:

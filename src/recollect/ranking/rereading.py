@@ -46,20 +46,17 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]
     A turn of a conversation that asks is seldom the answer. Of notes that say nearly the same, the best one
     keeps its place; the others are still there, behind what says something else.
     """
-    read = [(item, score, memories[item.candidate.key]) for item, score in ranked]
-    found = [
-        _reread((item, score, ())) if memory.speaker is None else _without_questions(item, score, memory)
-        for item, score, memory in read
-    ]
-    found.sort(key=_SCORE, reverse=True)
-    notes = [
-        (at, memory)
-        for at, each in enumerate(found)
-        if (memory := memories[each.item.candidate.key]).speaker is None
-    ]
-    for copy, original in _copies([memory for _, memory in notes]).items():
-        at, each = notes[copy][0], found[notes[copy][0]]
-        note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {notes[original][1].id}")
+    texts = [memories[item.candidate.key] for item, _ in ranked]
+    if any(text.speaker is not None for text in texts):
+        found = [_without_questions(*pair, text) for pair, text in zip(ranked, texts, strict=True)]
+        found.sort(key=_SCORE, reverse=True)
+        texts = [memories[each.item.candidate.key] for each in found]
+    else:
+        found = [_reread((*pair, ())) for pair in ranked]
+    notes = [at for at, text in enumerate(texts) if text.speaker is None]
+    for copy, original in _copies([texts[at] for at in notes]).items():
+        at, each = notes[copy], found[notes[copy]]
+        note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {texts[notes[original]].id}")
         found[at] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
     found.sort(key=_SCORE, reverse=True)
     return found
@@ -78,7 +75,7 @@ def asking(text: str) -> float:
 
 
 def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
-    share = asking(memory.content)
+    share = asking(memory.content) if memory.speaker is not None else 0.0
     if not share:
         return Reread(item, score)
     value = 1 - (1 - ASKING) * share

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 
 from recollect.frozen import dataclass
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
@@ -149,6 +150,7 @@ class Rules:
 
 
 Place = tuple[float, int, int]
+_PLACE = itemgetter(0)
 _DAY = 86_400_000_000
 
 
@@ -204,12 +206,12 @@ def _place(item: Fused, value: float) -> Place:
     keyword, semantic = item.keyword, item.semantic
     if keyword is None or semantic is None:
         leg = keyword or semantic
-        return value, -leg.rank if leg else 0, item.candidate.created
-    return value, -min(keyword.rank, semantic.rank), item.candidate.created
+        return value, -leg[0] if leg else 0, item.candidate.created
+    return value, -min(keyword[0], semantic[0]), item.candidate.created
 
 
 def _first(scored: list[tuple[Place, Fused]], limit: int) -> list[tuple[Place, Fused]]:
-    return sorted(scored, key=lambda pair: pair[0], reverse=True)[:limit]
+    return sorted(scored, key=_PLACE, reverse=True)[:limit]
 
 
 def match_type(item: Fused) -> Match:

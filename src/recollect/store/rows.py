@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 from recollect.frozen import maker
@@ -19,6 +20,9 @@ _memory = maker(Memory)
 _candidate = partial(tuple.__new__, Candidate)
 _standing = partial(tuple.__new__, Standing)
 _loaded = partial(tuple.__new__, Loaded)
+_READ = itemgetter(2, 3, 14, 18)
+"""Id, content, language and speaker, of the columns of a memory."""
+_STANDING = itemgetter(7, 10, 11, 24, 25)
 _CANDIDATE_COLUMNS = len(Candidate._fields) - 1
 
 
@@ -142,10 +146,10 @@ def _read_strings(column: str) -> tuple[str, ...]:
 
 def loaded(row: Row, now: int) -> Loaded:
     """One that may win, from the columns of `load`; as it stands at this moment, in microseconds."""
-    valid_until, superseded_by = row[24], row[25]
+    sector, importance, salience, valid_until, superseded_by = _STANDING(row)
     is_over = superseded_by is not None or (valid_until is not None and valid_until <= now)
-    standing = _standing((row[7], row[10], row[11], is_over))
-    return _loaded((row[2], row[3], row[14], row[18], standing, partial(_complete, row)))
+    standing = _standing((sector, importance, salience, is_over))
+    return _loaded((*_READ(row), standing, partial(_complete, row)))
 
 
 def _complete(row: Row) -> Complete:

@@ -233,7 +233,8 @@ class Connections:
             if self.read_only
             else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         )
-        connection = kind(self._name, flags=flags | apsw.SQLITE_OPEN_URI, statementcachesize=200)
+        flags |= apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX  # one thread at a time uses it as it is
+        connection = kind(self._name, flags=flags, statementcachesize=200)
         connection.set_busy_handler(_Waiting(self._ending))
         if self.path and not self.read_only:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))

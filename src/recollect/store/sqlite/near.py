@@ -70,6 +70,8 @@ class Near:
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
         upto = self._upto
+        if max(nearest[0], default=0) <= upto:
+            return []
         return [memory for number, memory in zip(nearest[0], nearest[1], strict=True) if number > upto]
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -92,8 +92,13 @@ class SqliteStatements(Statements):
 
     def records(self, query: str, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         cursor = self._execute(query, parameters)
-        for row in cursor:
-            yield {str(column[0]): value for column, value in zip(cursor.description, row, strict=True)}
+        try:
+            for row in cursor:
+                yield {str(column[0]): value for column, value in zip(cursor.description, row, strict=True)}
+        finally:
+            cursor.close(
+                True
+            )  # here, not wherever it would be thrown away: others may use the connection then
 
 
 class _Together(NamedTuple):

@@ -31,7 +31,7 @@
 #define LANES 16
 #define SAMPLED 12
 #define PART 16384
-#define WORTH_HELP (2 * PART)
+#define WORTH_HELP 262144
 #define FINER 254.0f
 #define FIRST 256
 
