@@ -31,7 +31,6 @@
 #define LANES 16
 #define SAMPLED 12
 #define PART 16384
-#define WORTH_HELP 262144
 #define FINER 254.0f
 #define FIRST 256
 
@@ -628,11 +627,11 @@ static int has_helper(void)
 }
 
 /* Let the helper begin, if it has nothing else to do. */
-static void ask_helper(Asked *asked)
+static void ask_helper(Asked *asked, Py_ssize_t worth)
 {
     LOCK
     asked->era = era;
-    if (asked->end - asked->start >= WORTH_HELP && !waiting && has_helper()) {
+    if (asked->end - asked->start >= worth && !waiting && has_helper()) {
         waiting = asked;
         pthread_cond_signal(&news);
     }
@@ -657,7 +656,7 @@ static void part_from_helper(Asked *asked)
 #else
 #define LOCK
 #define UNLOCK
-#define ask_helper(asked)
+#define ask_helper(asked, worth)
 #define part_from_helper(asked)
 #endif
 
@@ -726,8 +725,8 @@ static PyObject *begin(PyObject *self, PyObject *given)
 {
     PyObject *capsule, *result = NULL;
     Py_buffer vector, permitted;
-    Py_ssize_t start, end, closely, most, exact;
-    if (!PyArg_ParseTuple(given, "Oy*y*nnnnn", &capsule, &vector, &permitted, &start, &end, &closely, &most, &exact))
+    Py_ssize_t start, end, closely, most, exact, worth;
+    if (!PyArg_ParseTuple(given, "Oy*y*nnnnnn", &capsule, &vector, &permitted, &start, &end, &closely, &most, &exact, &worth))
         return NULL;
     Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     Asked *asked = segment ? calloc(1, sizeof(Asked)) : NULL;
@@ -743,7 +742,7 @@ static PyObject *begin(PyObject *self, PyObject *given)
         else result = PyCapsule_New(asked, ASKED, drop_asked);
         if (result && !permitted.len)
             asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
-        if (result) ask_helper(asked);
+        if (result) ask_helper(asked, worth);
     }
     if (asked && !result) free_asked(asked);
     PyBuffer_Release(&vector);

@@ -14,6 +14,7 @@ def begin(
     closely: int,
     most: int,
     exact: int,
+    worth_help: int,
     /,
 ) -> Any: ...
 def finish(asked: Any, /) -> tuple[list[int], list[int], list[float]]: ...

@@ -35,6 +35,8 @@ _MANY = 100_000
 _ESTIMATED = 3
 """By numpy, so many times as many are estimated as are wanted."""
 _ALL = np.empty(0, np.bool_)
+WORTH_HELP = 262_144
+"""Among fewer vectors, waking another thread takes as long as it saves."""
 NEARLY = 0.96
 """A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
 
@@ -81,10 +83,11 @@ def nearest(
     looked: Looked,
     permitted: NDArray[np.bool_] | None = None,
 ) -> Callable[[], Nearest]:
-    """What gives the nearest `permitted` ones of a span. Another thread begins to look for them meanwhile."""
+    """What gives the nearest `permitted` ones of a span. Among many, another thread looks for them meanwhile."""
     if COMPILED:
         flags = _ALL if permitted is None else permitted
-        return partial(_nearest.finish, _nearest.begin(segment.handle, vector, flags, *span, *looked))
+        begun = _nearest.begin(segment.handle, vector, flags, *span, *looked, WORTH_HELP)
+        return partial(_nearest.finish, begun)
     return partial(_nearest_by_numpy, segment, vector, span, looked, permitted)
 
 
