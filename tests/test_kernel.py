@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -32,14 +32,6 @@ compiled = pytest.mark.skipif(
 )
 pytestmark = compiled
 SEEDS = st.integers(0, 10**9)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def help_is_worth_it() -> Iterator[None]:
-    """Also among as few as the tests have."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "WORTH_HELP", 32_768)
-        yield
 
 
 def test_it_is_compiled() -> None:

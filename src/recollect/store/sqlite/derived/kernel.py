@@ -35,7 +35,7 @@ _MANY = 100_000
 _ESTIMATED = 3
 """By numpy, so many times as many are estimated as are wanted."""
 _ALL = np.empty(0, np.bool_)
-WORTH_HELP = 262_144
+WORTH_HELP = 32_768
 """Among fewer vectors, waking another thread takes as long as it saves."""
 NEARLY = 0.96
 """A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
