@@ -82,7 +82,7 @@ class SqliteWriter(Writer):
         keys, records, *places = zip(*new, strict=True)
         own = zip(*map(self.values, records), strict=True)
         columns = (*own, *places, keys, [self.namespace] * len(new))
-        self._statements.many_columns("add_memory", self._names, columns)
+        self._statements.many_given("add_memory", self._names, columns)
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
         """What near-duplicates of this memory will be found by."""
