@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect import sectors
-from recollect.cues import Patterns, alternatives
+from recollect.cues import Contest, Patterns, alternatives
+from recollect.query import compiled
 
 CUES = [
     pattern for cues in (*sectors.ENGLISH.values(), *sectors.OTHER_LANGUAGES.values()) for _, pattern in cues
@@ -47,6 +48,52 @@ def test_whatever_a_cue_matches_is_found(number: int) -> None:
 def test_any_text_gives_what_searching_gives(pieces: list[str]) -> None:
     for text in ("".join(pieces), " ".join(pieces)):
         assert PATTERNS.in_text(text) == by_searching(text)
+
+
+WEIGHTS = [
+    weight for cues in (*sectors.ENGLISH.values(), *sectors.OTHER_LANGUAGES.values()) for weight, _ in cues
+]
+GROUPS = [
+    place
+    for each in (sectors.ENGLISH, sectors.OTHER_LANGUAGES)
+    for place, sector in enumerate(each)
+    for _ in each[sector]
+]
+
+
+PHRASES = ["yesterday", "is a", "i love", "how to", "lesson learned", "today", "check", "merged"]
+
+
+def heaviest(text: str, least: float) -> int | None:
+    sums = [0.0] * (max(GROUPS) + 1)
+    for number in by_searching(text):
+        sums[GROUPS[number]] += WEIGHTS[number]
+    best = sums.index(max(sums))
+    return best if sums[best] >= least else None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *" '.,:;-$1\n",
+                *["run", "the", "we", "decided", "always", "2026", "决定", "é", "then", "because"],
+                *PHRASES,
+            ]
+        ),
+        max_size=12,
+    ),
+    st.sampled_from([1.0, 2.0, 5.0]),
+    st.booleans(),
+)
+def test_the_heaviest_group_wins_whatever_was_not_searched_for(
+    pieces: list[str], least: float, in_python: bool
+) -> None:
+    contest = Contest(GROUPS, WEIGHTS, least)
+    given = ["".join(pieces), " ".join(pieces), ""]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compiled, "COMPILED", compiled.COMPILED and not in_python)
+        assert PATTERNS.winners(given, contest) == [heaviest(text, least) for text in given]
 
 
 @pytest.mark.parametrize(

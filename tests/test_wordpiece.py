@@ -127,3 +127,28 @@ def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     text = " ".join(str(n) for n in range(1000))
     assert pieces.pieces(text, 5000) == expected(text)
     assert len(pieces._pieces_of_word) <= 10
+
+
+@given(st.lists(st.one_of(st.text(max_size=30), st.text(st.characters(max_codepoint=127), max_size=60))))
+def test_many_texts_have_the_pieces_that_each_has(texts: list[str]) -> None:
+    texts = [*texts, "one two three", "ab\x00cd\x0b e_f's\t[SEP]", "x" * 120, "word " * 900, ""]
+    for most in (0, 3, 510):
+        found = ours().pieces_of_many(texts, most)
+        assert list(map(list, found)) == [ours().pieces(text, most) for text in texts]
+
+
+def test_the_memory_of_words_of_many_texts_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordpiece, "_REMEMBERED_WORDS", 10)
+    pieces = WordPieces(VOCABULARY.read_text("utf-8").rstrip("\n").split("\n"))
+    texts = [f"{number} and {number + 1}" for number in range(100)]
+    for _ in range(3):
+        assert list(map(list, pieces.pieces_of_many(texts, 50))) == [expected(text) for text in texts]
+
+
+def test_a_word_that_can_not_be_taken_apart_spoils_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = WordPieces(VOCABULARY.read_text("utf-8").rstrip("\n").split("\n"))
+    with monkeypatch.context() as patched:
+        patched.setattr(pieces, "_longest_match_first", lambda word: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            list(pieces.pieces_of_many(["one two"], 50))
+    assert list(map(list, pieces.pieces_of_many(["one two"], 50))) == [[2028, 2048]]

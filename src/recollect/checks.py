@@ -72,6 +72,8 @@ def names(values: str | Iterable[str] | None, *, what: str) -> tuple[str, ...]:
     """Labels without doubles; one alone may be given as a string."""
     if values is None or values == ():
         return ()
+    if isinstance(values, (list, tuple)) and len(values) == 1:
+        return (name(values[0], what=what),)
     return tuple(dict.fromkeys(name(value, what=what) for value in _several(values, what)))
 
 

@@ -85,6 +85,35 @@ class Suspects(NamedTuple):
         return self.found
 
 
+class Contest:
+    """Groups of patterns, in which each pattern has a weight; the group that wins has at least so much."""
+
+    def __init__(self, groups: Sequence[int], weights: Sequence[float], least: float) -> None:
+        self.groups = list(groups)
+        self.weights = array("d", weights)
+        self.least = least
+
+    def winner(self, text: str, suspects: Suspects) -> int | None:
+        """The group that has most weight in a text, which is searched only for patterns of one that may still
+        win: most texts have the words that some pattern needs, and not the pattern."""
+        most = [0.0] * (max(self.groups) + 1)
+        possible: dict[int, list[Alternative]] = {}
+        for number in suspects.found:
+            most[self.groups[number]] += self.weights[number]
+        for each in suspects.possible:
+            if each.pattern not in suspects.found:
+                if each.pattern not in possible:
+                    most[self.groups[each.pattern]] += self.weights[each.pattern]
+                possible.setdefault(each.pattern, []).append(each)
+        while most[best := most.index(max(most))] >= self.least:
+            number = min((number for number in possible if self.groups[number] == best), default=-1)
+            if number < 0:
+                return best
+            if not any(each.find(text) for each in possible.pop(number)):
+                most[best] -= self.weights[number]
+        return None
+
+
 class Patterns:
     """Patterns to be looked for in many texts. They may begin with (?m), and have no other flags."""
 
@@ -149,6 +178,30 @@ class Patterns:
             if has.issuperset(lead.way) and lead.literal in text and not any(map(has.isdisjoint, lead.others))
         ]
 
+    def winners(self, texts: Sequence[str], contest: Contest) -> list[int | None]:
+        """Which group of patterns has most weight in each text; of equal ones the first."""
+        if not compiled.COMPILED:
+            return [contest.winner(text, self._suspects(text)) for text in texts]
+        won = iter(self._winners([text for text in texts if text.isascii()], contest))
+        return [next(won) if text.isascii() else contest.winner(text, self._suspects(text)) for text in texts]
+
+    def _winners(self, texts: list[str], contest: Contest) -> list[int | None]:
+        """The same of texts in ASCII."""
+        program = self._program
+        looked_for = [*program.alternatives, *self._always]
+        won = compiled._text.winners(
+            texts,
+            *program.led(texts),
+            program.alternatives,
+            self._always,
+            [each.pattern for each in looked_for],
+            contest.groups,
+            contest.weights,
+            max(contest.groups) + 1,
+            contest.least,
+        )
+        return [None if group < 0 else group for group in won]
+
     @cached_property
     def _program(self) -> _Program:
         return _Program(self._count, self._by_word, self._leads, self._asked)
@@ -211,9 +264,14 @@ class _Program:
 
     def run(self, texts: list[str]) -> Iterator[list[int]]:
         """What each text has or may have."""
+        led, ends = self.led(texts)
+        return (led[begin:end] for begin, end in pairwise([0, *ends]))
+
+    def led(self, texts: list[str]) -> tuple[list[int], list[int]]:
+        """The same of one text after the other, and where what each has ends."""
         most = self._count + len(self.alternatives)
         led, ends = compiled._text.led(texts, self._table, _A_DIGIT, self._code, self._bytes, most)
-        return (led[begin:end] for begin, end in pairwise([0, *ends]))
+        return led, ends
 
 
 def alternatives(source: str) -> list[str]:

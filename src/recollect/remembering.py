@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from recollect import drafting
+from recollect import collecting, drafting
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
-from recollect.frozen import maker
+from recollect.frozen import turned
 from recollect.meaning import Meaning, Writer, generation_of
 from recollect.overlapping import overlapped
 from recollect.query.languages import detect
@@ -33,7 +33,6 @@ _GIVE_UP = 3
 _NO_TEXT_S_FAULT = (EmbedderMissing, EmbedderUnavailable)
 _log = logging.getLogger("recollect")
 Item = TypeVar("Item")
-_remembered = maker(Remembered)
 
 
 class Embedded(NamedTuple):
@@ -79,11 +78,11 @@ def remember_many(
 
     batches = _analysed(drafts, now, meaning, writer)
     is_one_batch = total is not None and total <= ROWS_AT_FIRST
-    each = (write(batch) for batch in batches) if is_one_batch else overlapped(write, batches)
+    writing = (write(batch) for batch in batches) if is_one_batch else overlapped(write, batches)
     written: list[Remembered] = []
-    with closing(each):
-        for added in each:
-            written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
+    with closing(writing), nullcontext() if is_one_batch else collecting.seldom:
+        for added in writing:
+            written += [turned(each, Remembered) for each in added]
             if progress:
                 progress("storing", len(written), total)
     if writer is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from recollect.cues import Patterns, Suspects
+from recollect.cues import Contest, Patterns
 from recollect.types import Sector
 
 LOOKED_AT = 2_000
@@ -18,8 +18,6 @@ LOOKED_AT = 2_000
 
 TIE_ORDER: tuple[Sector, ...] = ("reflective", "emotional", "procedural", "episodic", "semantic")
 """From the rarest and most telling words to the commonest: a decision made today is a decision."""
-
-_NOT_FACTS = tuple(sector for sector in TIE_ORDER if sector != "semantic")
 
 STRONG, MEDIUM, WEAK = 3.0, 2.0, 1.0
 
@@ -270,15 +268,11 @@ def classify(text: str) -> Sector:
 def classify_many(texts: Sequence[str]) -> list[Sector]:
     """The sectors of many texts, sooner than one by one."""
     _, patterns = _cues()
-    beginnings = list(map(_beginning, texts))
-    return list(map(_decided, beginnings, patterns.suspects(beginnings)))
+    won = patterns.winners(list(map(_beginning, texts)), _contest())
+    return ["semantic" if place is None else TIE_ORDER[place] for place in won]
 
 
-def _decided(text: str, suspects: Suspects) -> Sector:
-    """The sector of a text; it is searched only if it may have what makes it more than a fact."""
-    most = _sums(suspects.found.union([each.pattern for each in suspects.possible]))
-    if max(map(most.__getitem__, _NOT_FACTS)) < THRESHOLD:
-        return "semantic"
-    found = _sums(suspects.confirmed(text))
-    best = max(TIE_ORDER, key=found.__getitem__)
-    return best if found[best] >= THRESHOLD else "semantic"
+@cache
+def _contest() -> Contest:
+    counts, _ = _cues()
+    return Contest([TIE_ORDER.index(sector) for sector, _ in counts], [each for _, each in counts], THRESHOLD)

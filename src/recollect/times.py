@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 
 from recollect.errors import InvalidInput
@@ -9,6 +10,8 @@ from recollect.types import When
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_PLAIN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|\+00:00)").fullmatch
+"""How programs write moments."""
 
 
 def moment(value: When) -> datetime:
@@ -31,6 +34,11 @@ def moment(value: When) -> datetime:
 
 
 def _read(text: str) -> datetime:
+    if _PLAIN(text):
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:  # there is no such day or hour: what follows says so
+            pass
     from recollect.query.timeframe import parse_moment
 
     return parse_moment(text)

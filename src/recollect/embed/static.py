@@ -42,8 +42,9 @@ class StaticEmbedder(InstalledEmbedder):
         if not texts:
             return vectors
         table = _table(self._model, self.fingerprint, self.files)
-        for row, text in enumerate(texts):
-            numbers = np.array(table.pieces.pieces(text, self._model.max_tokens) or [table.pieces.unknown])
+        unknown = np.array([table.pieces.unknown])
+        for row, pieces in enumerate(table.pieces.pieces_of_many(texts, self._model.max_tokens)):
+            numbers = np.frombuffer(pieces, np.int64) if len(pieces) else unknown
             rows = table.rows.take(numbers, axis=0).astype(np.float32)
             vectors[row] = table.scales.take(numbers) @ rows + table.bias
         return _unit_rows(vectors)

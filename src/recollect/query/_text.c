@@ -634,6 +634,144 @@ static PyObject *led(PyObject *self, PyObject *args)
     return found;
 }
 
+/* --- contests ------------------------------------------------------------------------------------------ */
+
+#define MOST_GROUPS 16
+
+typedef struct {
+    PyObject *alternatives, *always; /* lists of cues.Alternative */
+    const int32_t *patterns; /* of each alternative, then of those that are always looked for */
+    const int32_t *groups; /* of each pattern */
+    const double *weights;
+    Py_ssize_t count, group_count;
+    double least;
+    char *states;
+} Contest;
+
+enum { UNKNOWN, HAS, MAY_HAVE };
+
+/* Whether a text has an alternative; -1 with an error set. */
+static int has_alternative(PyObject *alternative, PyObject *text)
+{
+    PyObject *find = alternative ? PyObject_GetAttrString(alternative, "find") : NULL;
+    PyObject *match = find ? PyObject_CallFunctionObjArgs(find, text, NULL) : NULL;
+    const int has = match ? match != Py_None : -1;
+    Py_XDECREF(find);
+    Py_XDECREF(match);
+    return has;
+}
+
+/* Whether a text has a pattern, of which it may have these alternatives; -1 with an error set. */
+static int has_pattern(const Contest *contest, PyObject *text, int32_t pattern, const int32_t *led, size_t count)
+{
+    int has = 0;
+    for (size_t at = 0; !has && at < count; at++) {
+        const Py_ssize_t alternative = led[at] - contest->count;
+        if (alternative >= 0 && contest->patterns[alternative] == pattern)
+            has = has_alternative(PyList_GetItem(contest->alternatives, alternative), text);
+    }
+    return has;
+}
+
+static void note(Contest *contest, double *most, int32_t pattern, char state)
+{
+    if (contest->states[pattern] == UNKNOWN) {
+        contest->states[pattern] = state;
+        most[contest->groups[pattern]] += contest->weights[pattern];
+    }
+}
+
+/* The group that wins in a text, -1 if none does; -2 with an error set. The text is searched only for patterns of a group
+   that may still win. */
+static int winner(Contest *contest, PyObject *text, const int32_t *led, size_t count)
+{
+    double most[MOST_GROUPS] = {0};
+    const Py_ssize_t alternatives = PyList_Size(contest->alternatives);
+    memset(contest->states, UNKNOWN, contest->count);
+    for (size_t at = 0; at < count; at++)
+        if (led[at] < contest->count) note(contest, most, led[at], HAS);
+    for (Py_ssize_t each = 0; each < PyList_Size(contest->always); each++) {
+        const int has = has_alternative(PyList_GetItem(contest->always, each), text);
+        if (has < 0) return -2;
+        if (has) note(contest, most, contest->patterns[alternatives + each], HAS);
+    }
+    for (size_t at = 0; at < count; at++)
+        if (led[at] >= contest->count) note(contest, most, contest->patterns[led[at] - contest->count], MAY_HAVE);
+    for (;;) {
+        int best = 0;
+        for (int group = 1; group < contest->group_count; group++)
+            if (most[group] > most[best]) best = group;
+        if (most[best] < contest->least) return -1;
+        int32_t pattern = 0;
+        while (pattern < contest->count && (contest->states[pattern] != MAY_HAVE || contest->groups[pattern] != best))
+            pattern++;
+        if (pattern == contest->count) return best;
+        const int has = has_pattern(contest, text, pattern, led, count);
+        if (has < 0) return -2;
+        contest->states[pattern] = HAS;
+        if (!has) most[best] -= contest->weights[pattern];
+    }
+}
+
+/* A list of numbers as an array, each from 0 to below `bound`; NULL with an error set. */
+static int32_t *array_of_numbers(PyObject *list, Py_ssize_t bound)
+{
+    const Py_ssize_t count = PyList_Size(list);
+    int32_t *numbers = calloc(count + 1, sizeof *numbers);
+    if (!numbers) PyErr_NoMemory();
+    for (Py_ssize_t at = 0; numbers && at < count; at++) {
+        const Py_ssize_t number = PyLong_AsSsize_t(PyList_GetItem(list, at));
+        if (number < 0 || number >= bound) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a number that nothing has");
+            free(numbers);
+            numbers = NULL;
+        } else numbers[at] = (int32_t)number;
+    }
+    return numbers;
+}
+
+/* winners(texts, led, ends, alternatives, always, patterns, groups, weights, group_count, least): for each text the group of
+   patterns that has most weight in it, -1 if that is less than `least`; `led` and `ends` are what led() found. */
+static PyObject *winners(PyObject *self, PyObject *args)
+{
+    PyObject *texts, *led, *ends, *patterns, *groups, *found = NULL;
+    Py_buffer weights;
+    Contest contest = {0};
+    if (!PyArg_ParseTuple(
+            args, "O!O!O!O!O!O!O!y*nd", &PyList_Type, &texts, &PyList_Type, &led, &PyList_Type, &ends, &PyList_Type,
+            &contest.alternatives, &PyList_Type, &contest.always, &PyList_Type, &patterns, &PyList_Type, &groups,
+            &weights, &contest.group_count, &contest.least))
+        return NULL;
+    const Py_ssize_t alternatives = PyList_Size(contest.alternatives);
+    contest.count = PyList_Size(groups);
+    contest.weights = weights.buf;
+    int32_t *its_patterns = array_of_numbers(patterns, contest.count);
+    int32_t *its_groups = its_patterns ? array_of_numbers(groups, contest.group_count) : NULL;
+    int32_t *numbers = its_groups ? array_of_numbers(led, contest.count + alternatives) : NULL;
+    int32_t *cuts = numbers ? array_of_numbers(ends, PyList_Size(led) + 1) : NULL;
+    contest.patterns = its_patterns;
+    contest.groups = its_groups;
+    contest.states = calloc(contest.count + 1, 1);
+    if (cuts && !contest.states) PyErr_NoMemory();
+    else if (cuts && (PyList_Size(patterns) != alternatives + PyList_Size(contest.always) || contest.group_count > MOST_GROUPS
+                      || PyList_Size(ends) != PyList_Size(texts)
+                      || weights.len != contest.count * (Py_ssize_t)sizeof(double)))
+        PyErr_SetString(PyExc_ValueError, "a pattern for each alternative, a group and a weight for each pattern");
+    else if (cuts) found = PyList_New(PyList_Size(texts));
+    for (Py_ssize_t at = 0, begin = 0; found && at < PyList_Size(texts); begin = cuts[at++]) {
+        const int group = cuts[at] < begin ? -1 : winner(&contest, PyList_GetItem(texts, at), numbers + begin, cuts[at] - begin);
+        PyObject *number = group == -2 ? NULL : PyLong_FromLong(group);
+        if (!number || PyList_SetItem(found, at, number) < 0) Py_CLEAR(found);
+    }
+    free(its_patterns);
+    free(its_groups);
+    free(numbers);
+    free(cuts);
+    free(contest.states);
+    PyBuffer_Release(&weights);
+    return found;
+}
+
 /* --- near-duplicates ----------------------------------------------------------------------------------- */
 
 #define MIXES 32
@@ -983,6 +1121,129 @@ static PyObject *numbered(PyObject *self, PyObject *args)
     return found;
 }
 
+/* --- word pieces --------------------------------------------------------------------------------------- */
+
+#define BLANK (1 << 5)
+#define DROPPED (1 << 6)
+
+/* Numbers of pieces one after the other; those of words stand in a table, as terms do. */
+typedef struct {
+    Table *words;
+    Bytes pieces, word;
+    size_t known;
+    int has_unknown;
+} Pieced;
+
+/* Adds the pieces of the word that was read. */
+static int add_pieces(Pieced *to)
+{
+    if (!to->word.used) return 0;
+    const Py_ssize_t number = placed(to->words, to->word.at, to->word.used);
+    to->word.used = 0;
+    if (number < 0) return -1;
+    to->has_unknown |= (size_t)number >= to->known;
+    if ((size_t)number >= to->known) return 0;
+    const Entry *its = entry(to->words, number);
+    return append(&to->pieces, to->words->letters.at + its->term, its->term_length);
+}
+
+/* Adds the pieces of a text, no more than so many; words are letters and digits, or a sign alone. */
+static int piece_text(Pieced *to, const Text *text, size_t most)
+{
+    const size_t begun = to->pieces.used, end = begun + most * sizeof(int64_t);
+    int failed = 0;
+    to->word.used = 0;
+    to->has_unknown = 0;
+    for (Py_ssize_t at = 0; !failed && at < text->length && (to->pieces.used < end || to->has_unknown); at++) {
+        const unsigned char byte = (unsigned char)text->bytes[at];
+        if (kinds[byte] & DROPPED) continue;
+        const int is_part = kinds[byte] & (LETTER | DIGIT);
+        if (!is_part) failed = add_pieces(to);
+        if (!failed && !(kinds[byte] & BLANK)) failed = append(&to->word, lowered + byte, 1);
+        if (!failed && !is_part) failed = add_pieces(to);
+    }
+    failed = failed || add_pieces(to);
+    if (to->has_unknown) to->pieces.used = begun;
+    else if (to->pieces.used > end) to->pieces.used = end;
+    return failed ? -1 : 0;
+}
+
+/* Learns the pieces of every word that was met for the first time: a tuple of numbers from `split`. */
+static int learn_pieces(Pieced *to, PyObject *split)
+{
+    for (; to->known < to->words->count; to->known++) {
+        const Entry *its = entry(to->words, to->known);
+        PyObject *word = PyUnicode_FromStringAndSize(to->words->letters.at + its->word, its->length);
+        PyObject *pieces = word ? PyObject_CallFunctionObjArgs(split, word, NULL) : NULL;
+        Py_XDECREF(word);
+        const size_t place = to->words->letters.used;
+        const Py_ssize_t count = pieces ? PyTuple_Size(pieces) : -1;
+        int failed = count < 0;
+        for (Py_ssize_t at = 0; !failed && at < count; at++) {
+            const int64_t number = PyLong_AsLongLong(PyTuple_GetItem(pieces, at));
+            failed = number == -1 && PyErr_Occurred();
+            if (!failed && append(&to->words->letters, &number, sizeof number)) failed = PyErr_NoMemory() == NULL;
+        }
+        Py_XDECREF(pieces);
+        if (failed) return -1;
+        Entry *changed = entry(to->words, to->known);
+        changed->term = place;
+        changed->term_length = to->words->letters.used - place;
+    }
+    return 0;
+}
+
+/* pieces(texts, words, split, most, remembered): the numbers of the first so many word pieces of each text, one text after
+   the other, as int64; and how many each has, too. `words` is a table that is used by nobody else meanwhile, and learns from
+   `split`; it begins anew once it has so many words. */
+static PyObject *pieces(PyObject *self, PyObject *args)
+{
+    PyObject *given, *capsule, *split, *found = NULL;
+    Py_ssize_t most, remembered;
+    if (!PyArg_ParseTuple(args, "OOOnn", &given, &capsule, &split, &most, &remembered)) return NULL;
+    Pieced to = {PyCapsule_GetPointer(capsule, table_name)};
+    Texts texts = {0};
+    Bytes counts = {0};
+    if (!to.words) return NULL;
+    if (to.words->is_busy || most < 0) {
+        PyErr_SetString(PyExc_ValueError, "a table that nobody uses, and no fewer than no pieces");
+        return NULL;
+    }
+    to.words->is_busy = 1;
+    if (to.words->count >= (size_t)remembered) empty(to.words);
+    to.known = to.words->count;
+    int failed = hold(given, &texts, ascii);
+    for (Py_ssize_t done = 0; !failed && done < texts.count;) {
+        PyThreadState *left = let_others_go_on(&texts);
+        for (to.has_unknown = 0; !failed && !to.has_unknown && done < texts.count; done += !to.has_unknown) {
+            const size_t begun = to.pieces.used;
+            failed = piece_text(&to, texts.each + done, most);
+            const int64_t count = (to.pieces.used - begun) / sizeof(int64_t);
+            if (!failed && !to.has_unknown) failed = append(&counts, &count, sizeof count);
+        }
+        if (!failed && to.has_unknown) /* the words of all others, so that they are learned at once */
+            for (Py_ssize_t at = done + 1; !failed && at < texts.count; at++) {
+                const size_t begun = to.pieces.used;
+                failed = piece_text(&to, texts.each + at, most);
+                to.pieces.used = begun;
+            }
+        go_on(left);
+        if (failed) PyErr_NoMemory();
+        else failed = learn_pieces(&to, split);
+    }
+    if (failed) empty(to.words); /* some of its words may have no pieces */
+    else
+        found = Py_BuildValue(
+            "y#y#", to.pieces.at ? to.pieces.at : "", (Py_ssize_t)to.pieces.used, counts.at ? counts.at : "",
+            (Py_ssize_t)counts.used);
+    to.words->is_busy = 0;
+    free(to.pieces.at);
+    free(to.word.at);
+    free(counts.at);
+    let_go(&texts);
+    return found;
+}
+
 static void fill_tables(void)
 {
     for (int code = 0; code < 256; code++) {
@@ -999,6 +1260,9 @@ static void fill_tables(void)
     for (int code = '0'; code <= '9'; code++) kinds[code] = DIGIT;
     kinds['_'] = UNDERSCORE;
     for (const char *joiner = "-./@:+&'\\"; *joiner; joiner++) kinds[(unsigned char)*joiner] = JOINER;
+    for (int code = 0; code < 32; code++) kinds[code] = DROPPED;
+    kinds[127] = DROPPED;
+    for (const char *blank = " \t\n\r"; *blank; blank++) kinds[(unsigned char)*blank] = BLANK;
 }
 
 static PyMethodDef methods[] = {
@@ -1006,9 +1270,11 @@ static PyMethodDef methods[] = {
     {"terms", terms, METH_VARARGS, NULL},
     {"elections", elections, METH_VARARGS, NULL},
     {"led", led, METH_VARARGS, NULL},
+    {"winners", winners, METH_VARARGS, NULL},
     {"near_keys", near_keys, METH_VARARGS, NULL},
     {"read", read_texts, METH_VARARGS, NULL},
     {"numbered", numbered, METH_VARARGS, NULL},
+    {"pieces", pieces, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

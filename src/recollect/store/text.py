@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from recollect.frozen import maker
 from recollect.query.terms import terms_and_keys, terms_of
@@ -50,8 +51,15 @@ def analyse_read(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
 
 def with_labels(terms: str, labels: Iterable[str | None], language: str) -> str:
     """The terms of a text, and after them those of its labels."""
-    around = [term for label in labels if label for term in terms_of(label, language)]
-    return " ".join([terms, *around] if terms else around)
+    named = tuple(filter(None, labels))
+    around = _label_terms(named, language) if named else ""
+    return f"{terms} {around}" if terms and around else terms or around
+
+
+@lru_cache(maxsize=10_000)
+def _label_terms(labels: tuple[str, ...], language: str) -> str:
+    """Many memories have the same labels."""
+    return " ".join([term for label in labels for term in terms_of(label, language)])
 
 
 def text_hash(content: str) -> bytes:

@@ -68,13 +68,16 @@ class Transaction:
         if query not in self._waiting:
             self._waiting[query] = (names, [])
         wanted, waiting = self._waiting[query]
-        assert wanted == names, f"{query} is always given the same"
+        assert wanted is names or wanted == names, f"{query} is always given the same"
         waiting.extend(rows)
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
         for query, (names, rows) in waiting.items():
-            self._statements.many(query, names, rows)
+            self._many(query, names, rows)
+
+    def _many(self, query: str, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+        self._statements.many(query, names, rows)
 
     def next_number(self, kind: Numbered) -> int:
         """A number that no row of this kind has had."""

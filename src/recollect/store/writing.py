@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
 from recollect.frozen import maker
@@ -31,6 +31,7 @@ MOST_SIMILAR = 20
 _NOT_OWN = ("session", "position", "document", "near_keys", "vector")
 OWN_COLUMNS = tuple(name for name in Record.__slots__ if name not in _NOT_OWN)
 _values_of = attrgetter(*OWN_COLUMNS)
+_OF_VECTOR = ("namespace", "generation", "memory", "embedding")
 _added = maker(Added)
 
 
@@ -48,6 +49,16 @@ class Known(NamedTuple):
 
 Similar = dict[int, Sequence[Known]]
 """Memories by the near-duplicate keys that they have, newest first. What is no key of it nobody shares."""
+
+
+class New(NamedTuple):
+    """A memory that waits to be written: its number, and its place in a session or document."""
+
+    key: int
+    record: Record
+    session: int | None
+    position: int | None
+    document: int | None
 
 
 class Writer(Transaction):
@@ -90,8 +101,7 @@ class Writer(Transaction):
         return _added(record.id, "added", embedded, self._link_near_duplicates(key, record, similar))
 
     def _add_vector(self, generation: int | None, key: int, vector: Vector | None) -> None:
-        names = ("namespace", "generation", "memory", "embedding")
-        self.soon_each("add_vector", names, [(self.namespace, generation, key, vector)])
+        self.soon_each("add_vector", _OF_VECTOR, [(self.namespace, generation, key, vector)])
 
     def refuse_taken(self, ids: Iterable[str]) -> None:
         """InvalidInput when one of these ids is there already, or is there twice."""
@@ -107,17 +117,28 @@ class Writer(Transaction):
     def insert(self, record: Record, *, document: int | None = None) -> int:
         """The row, with its keyword entry; its number."""
         key = self.next_number("memory")
-        self.soon_each("add_memory", self._names, [self._row(key, record, document)])
+        self.soon_each("add_memory", self._names, [New(key, record, *self._place(record), document)])
         return key
+
+    def _many(self, query: str, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+        if query == "add_memory":
+            self._insert(cast("Sequence[New]", rows))
+        else:
+            super()._many(query, names, rows)
+
+    def _insert(self, new: Sequence[New]) -> None:
+        """The rows of new memories."""
+        rows = [
+            (*self.values(record), session, position, document, key, self.namespace)
+            for key, record, session, position, document in new
+        ]
+        self._statements.many("add_memory", self._names, rows)
 
     def write_over(self, key: int, record: Record, *, document: int | None = None) -> None:
         """Every column of a memory that is there, but for its number and its id."""
         self._terms_change(key, record.terms)
-        row = self._row(key, record, document)
+        row = (*self.values(record), *self._place(record), document, key, self.namespace)
         self.run("copy_memory", **dict(zip(self._names, row, strict=True)))
-
-    def _row(self, key: int, record: Record, document: int | None) -> tuple[Any, ...]:
-        return (*self.values(record), *self._place(record), document, key, self.namespace)
 
     def _place(self, record: Record) -> tuple[int | None, int | None]:
         """Its session, which is made when it is not there yet, and its place there."""
@@ -200,10 +221,10 @@ class Writer(Transaction):
     def _similar_texts(self, records: Sequence[Record]) -> Similar:
         """The live memories that share a near-duplicate key with one of these records, by the keys that any
         two of all of them share."""
-        counts = Counter(chain.from_iterable(record.near_keys for record in records))
-        similar: Similar = {near: () for near, count in counts.items() if count > 1}
-        if counts:
-            similar.update(self._sharing(sorted(counts)))
+        keys = sorted(chain.from_iterable(record.near_keys for record in records))
+        similar: Similar = {near: () for near, next in pairwise(keys) if near == next}
+        if keys:
+            similar.update(self._sharing(list(dict.fromkeys(keys))))
         return similar
 
     def _sharing(self, keys: Sequence[int]) -> Iterable[tuple[int, Sequence[Known]]]:
@@ -217,9 +238,9 @@ class Writer(Transaction):
         if not record.near_keys:
             return ()
         self.set_near_keys(key, record.near_keys)
-        sharing = [near for near in record.near_keys if near in similar]
-        if not sharing:
+        if similar.keys().isdisjoint(record.near_keys):
             return ()
+        sharing = [near for near in record.near_keys if near in similar]
         shared = {known.key: known for near in sharing for known in similar[near] if known.key != key}
         found = self._near_duplicates(record, shared.values()) if shared else []
         for known in found:

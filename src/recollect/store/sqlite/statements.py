@@ -21,6 +21,7 @@ _PARAMETER = re.compile(r":(\w+)")
 _json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
 _VALUES = re.compile(r"\bVALUES (\(.+?\))", re.DOTALL)
 _BETWEEN = re.compile(r",\s+")
+_LISTED = re.compile(r"\(([^()]+)\)")
 _ROWS_AT_ONCE = (2_000, 250, 32, 8)
 _LONGEST = 16_000
 """Statements that are longer are not kept prepared by apsw."""
@@ -76,7 +77,19 @@ class SqliteStatements(Statements):
 
     def many_columns(self, query: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
         """The same, given all values of each name."""
-        sql = statement(PACKAGE, query)
+        self._many_columns(statement(PACKAGE, query), names, columns)
+
+    def many_given(self, query: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+        """The same with a statement that says which columns it writes, but for those of which no row has a
+        value: NULL stands there anyway."""
+        absent = frozenset(
+            name for name, column in zip(names, columns, strict=True) if column.count(None) == len(column)
+        )
+        given = [(name, column) for name, column in zip(names, columns, strict=True) if name not in absent]
+        sql = _without(statement(PACKAGE, query), absent)
+        self._many_columns(sql, [name for name, _ in given], [column for _, column in given])
+
+    def _many_columns(self, sql: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
         count = len(columns[0]) if columns else 0
         bound, width = _bound_in_order(_in_order(sql, tuple(names))(columns) if columns else (), count)
         done = 0
@@ -99,6 +112,21 @@ class SqliteStatements(Statements):
             cursor.close(
                 True
             )  # here, not wherever it would be thrown away: others may use the connection then
+
+
+@lru_cache(maxsize=200)
+def _without(sql: str, absent: frozenset[str]) -> str:
+    """A statement that writes all but these columns, each of which is written from the value of its name.
+
+    >>> _without("INSERT INTO spoon (number, size) VALUES (:number, :size)", frozenset(["size"]))
+    'INSERT INTO spoon (number) VALUES (:number)'
+    """
+
+    def kept(listed: re.Match[str]) -> str:
+        names = [each for each in _BETWEEN.split(listed[1].strip()) if each.lstrip(":") not in absent]
+        return f"({', '.join(names)})"
+
+    return _LISTED.sub(kept, sql)
 
 
 class _Together(NamedTuple):

@@ -33,7 +33,7 @@ from recollect.store.sqlite.nearkeys import NearKeys
 from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Row, Statements
-from recollect.store.writing import MOST_SIMILAR, Known, Writer
+from recollect.store.writing import MOST_SIMILAR, Known, New, Writer
 from recollect.times import to_micros
 from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Scope
 
@@ -67,6 +67,8 @@ def _size(path: Path) -> int:
 class SqliteWriter(Writer):
     """What only SQLite's readers need: they hold vectors in memory and must learn that some are gone."""
 
+    _statements: SqliteStatements
+
     def keys_in_scope(self, parameters: Mapping[str, Any]) -> list[int]:
         """The memories in a scope; deleted and expired ones too."""
         return super().keys_in_scope({**parameters, "namespaces": [self.namespace]})
@@ -74,6 +76,13 @@ class SqliteWriter(Writer):
     def __init__(self, statements: SqliteStatements, namespace: str, now: datetime) -> None:
         super().__init__(statements, namespace, now)
         self._near_keys = NearKeys(statements, self.namespace)
+
+    def _insert(self, new: Sequence[New]) -> None:
+        """By their columns: a value for each name and memory is not put together first to be taken apart."""
+        keys, records, *places = zip(*new, strict=True)
+        own = zip(*map(self.values, records), strict=True)
+        columns = (*own, *places, keys, [self.namespace] * len(new))
+        self._statements.many_given("add_memory", self._names, columns)
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
         """What near-duplicates of this memory will be found by."""

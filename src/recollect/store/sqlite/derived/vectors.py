@@ -15,7 +15,8 @@ from recollect.store.sqlite.derived.codes import Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
 from recollect.store.sqlite.derived.kernel import Looked, Nearest
 
-_AT_ONCE = 8_192
+_AT_ONCE = 64
+"""Vectors that are coded in one step: what is reckoned with stays in the processor's cache."""
 _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
@@ -95,7 +96,7 @@ class Read(NamedTuple):
 
 
 def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) -> int:
-    """A segment of new vectors and of those in old segments, some thousands at a time; how many they are.
+    """A segment of new vectors and of those in old segments, some at a time; how many they are.
 
     What was struck out of an old segment is left out, and so is what was replaced by a newer vector.
     """
@@ -154,7 +155,8 @@ def _all_vectors(
     new: Sequence[Read], old: Sequence[VectorSegment], living: Sequence[NDArray[np.intp]]
 ) -> Iterator[Floats]:
     for part in new:
-        yield part.vectors
+        for first in range(0, len(part.vectors), _AT_ONCE):
+            yield part.vectors[first : first + _AT_ONCE]
     for segment, kept in zip(old, living, strict=True):
         for first in range(0, len(kept), _AT_ONCE):
             yield codes.decoded(segment.coded, kept[first : first + _AT_ONCE]) + segment.centre

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, compress, count, pairwise, repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,13 +34,12 @@ class Row(NamedTuple):
     def read(cls, row: Sequence[Any]) -> Row:
         """From the columns of `to_index`, with the number first."""
         number, namespace, terms, tags, *fact = row
-        return cls(number, namespace, terms, Fact(*fact), columns.strings(tags))
+        return cls(number, namespace, terms, Fact._make(fact), columns.strings(tags))
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> tuple[str, ...]:
         """What a scope may ask for, besides its terms."""
-        said = [] if self.fact.speaker is None else [label(SPEAKER, self.fact.speaker)]
-        return [label(TAG, tag) for tag in dict.fromkeys(self.tags)] + said
+        return _labels(self.tags, self.fact.speaker)
 
 
 TAG, SPEAKER = "\x02", "\x03"
@@ -53,6 +53,13 @@ def label(kind: str, name: str) -> str:
     ('\\x02to\\\\x20do', '\\x02\\\\\\\\x20')
     """
     return kind + name.encode("unicode_escape").decode("ascii").replace(" ", "\\x20")
+
+
+@lru_cache(maxsize=10_000)
+def _labels(tags: tuple[str, ...], speaker: str | None) -> tuple[str, ...]:
+    """Many memories have the same."""
+    said = () if speaker is None else (label(SPEAKER, speaker),)
+    return (*(label(TAG, tag) for tag in dict.fromkeys(tags)), *said)
 
 
 class Occurrences(NamedTuple):
@@ -153,7 +160,7 @@ class WordSegment:
 
 def build(rows: Sequence[Row], touched: Sequence[int] = ()) -> dict[str, NDArray[Any]]:
     """The arrays of a segment of these memories, which may have touched some that older segments have."""
-    rows = sorted(rows, key=lambda row: (row.namespace, row.number))
+    rows = sorted(rows, key=attrgetter("namespace", "number"))
     labels = [row.labels for row in rows]
     met, counts, encoded = numbered(
         [" ".join((row.terms, *some)) if some else row.terms for row, some in zip(rows, labels, strict=True)]
