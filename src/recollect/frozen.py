@@ -151,18 +151,6 @@ def maker(kind: Callable[Given, Made]) -> Callable[Given, Made]:
     return make
 
 
-def turned(made: object, kind: type[Made]) -> Made:
-    """An object that nobody else has, turned into one of another class with the same fields.
-
-    >>> from recollect.store.base import Added
-    >>> from recollect.types import Remembered
-    >>> turned(Added("a", "added"), Remembered).embedded
-    False
-    """
-    object.__setattr__(made, "__class__", kind)
-    return made  # type: ignore[return-value]
-
-
 class Later:
     """Of such a class an object can be had before what is in it, which is put together when it is asked for.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from recollect import collecting, drafting
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
-from recollect.frozen import turned
+from recollect.frozen import maker
 from recollect.meaning import Meaning, Writer, generation_of
 from recollect.overlapping import overlapped
 from recollect.query.languages import detect
@@ -33,6 +33,7 @@ _GIVE_UP = 3
 _NO_TEXT_S_FAULT = (EmbedderMissing, EmbedderUnavailable)
 _log = logging.getLogger("recollect")
 Item = TypeVar("Item")
+_remembered = maker(Remembered)
 
 
 class Embedded(NamedTuple):
@@ -82,7 +83,7 @@ def remember_many(
     written: list[Remembered] = []
     with closing(writing), nullcontext() if is_one_batch else collecting.seldom:
         for added in writing:
-            written += [turned(each, Remembered) for each in added]
+            written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
             if progress:
                 progress("storing", len(written), total)
     if writer is None:
