@@ -83,7 +83,7 @@ def nearest(
     looked: Looked,
     permitted: NDArray[np.bool_] | None = None,
 ) -> Callable[[], Nearest]:
-    """What gives the nearest `permitted` ones of a span. Among many, another thread begins to look meanwhile."""
+    """What gives the nearest `permitted` ones of a span. Among many, another thread begins meanwhile."""
     if COMPILED:
         flags = _ALL if permitted is None else permitted
         begun = _nearest.begin(segment.handle, vector, flags, *span, *looked, WORTH_HELP)
