@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import compress
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -164,13 +165,15 @@ def _searched(
     changed: Sequence[Row],
     quoted: Sequence[str],
 ) -> Searched:
-    newer: list[Row] = []
+    newer = _NOTHING_NEWER
     if 0 < namespaces.state.memory - upto <= FEW_NEWER:
-        newer = statements.unchanged(("newer", upto), lambda: statements.rows("newer_terms", upto=upto))
+        newer = statements.still(("newer", upto), lambda: Texts.of(statements.rows("newer_terms", upto=upto)))
     elif namespaces.state.memory > upto:
         expression = match_expression(query, [], strict=False)
-        newer = statements.rows("newer_words", match=expression, upto=upto)
-    return Searched.of(held, query, namespaces, newer, changed, quoted)
+        newer = Texts.of(statements.rows("newer_words", match=expression, upto=upto))
+    if changed:
+        newer = Texts.of([*newer.rows, *(row for row in changed if row[2] is not None)])
+    return Searched.of(held, query, namespaces, newer, quoted)
 
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
@@ -204,6 +207,39 @@ def _varints(block: bytes) -> Iterable[int]:
             number = 0
 
 
+class Texts(NamedTuple):
+    """Memories that no segment has as they are now: number, namespace, terms; and all terms in one text."""
+
+    rows: Sequence[Row]
+    together: str
+    starts: Sequence[int]
+    """Where those of each begin, and the end."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Texts:
+        """Of these rows."""
+        texts = [f" {text} " for *_, text in rows]
+        return cls(rows, "".join(texts), [0, *accumulate(map(len, texts))])
+
+    def having(self, sought: Sequence[str]) -> list[int]:
+        """Which of the rows have any of these terms, each with a space before it.
+
+        >>> Texts.of([(1, 1, "lost update"), (2, 1, "found"), (3, 1, "lost")]).having([" lost ", " upd"])
+        [0, 2]
+        """
+        found = set()
+        for term in sought:
+            place = self.together.find(term)
+            while place >= 0:
+                row = bisect_right(self.starts, place) - 1
+                found.add(row)
+                place = self.together.find(term, self.starts[row + 1])
+        return sorted(found)
+
+
+_NOTHING_NEWER = Texts((), "", (0,))
+
+
 class Fresh(NamedTuple):
     """Memories that no segment has as they are now: their numbers, namespaces, lengths and words."""
 
@@ -211,20 +247,16 @@ class Fresh(NamedTuple):
     """Number, namespace, length in terms, and how often each wanted term stands there."""
 
     @classmethod
-    def of(cls, rows: Sequence[Row], wanted: Sequence[Wanted]) -> Fresh:
-        """Those of the rows that have any of the terms."""
-        if not rows:
+    def of(cls, newer: Texts, wanted: Sequence[Wanted]) -> Fresh:
+        """Those of the newer ones that have any of the terms."""
+        if not newer.rows:
             return cls(())
-        texts = [f" {text} " for *_, text in rows]
-        together = "".join(texts)
-        sought = [f" {each.term}" if each.prefix else f" {each.term} " for each in wanted]
-        sought = [place for place in sought if place in together]
         counted = []
-        for (number, namespace, _), text in zip(rows, texts, strict=True):
-            if any([place in text for place in sought]):  # noqa: C419  (a generator takes twice as long)
-                terms = text.split()
-                times = [_times(text, terms, each) for each in wanted]
-                counted.append((number, namespace, len(terms) + 1, times))
+        for at in newer.having([f" {each.term}" if each.prefix else f" {each.term} " for each in wanted]):
+            number, namespace, text = newer.rows[at]
+            terms = text.split()
+            times = [_times(f" {text}", terms, each) for each in wanted]
+            counted.append((number, namespace, len(terms) + 1, times))
         return cls(counted)
 
     def having(self, wanted: int) -> list[int]:
@@ -286,13 +318,12 @@ class Searched(NamedTuple):
         held: Held,
         query: KeywordQuery,
         namespaces: Namespaces,
-        rows: Sequence[Row],
-        changed: Sequence[Row],
+        newer: Texts,
         quoted: Sequence[str] = (),
     ) -> Searched:
-        """Look up the words of a question: in segments, in newer `rows` that match, in those that changed."""
+        """Look up the words of a question: in segments, and in what is newer or has changed."""
         wanted = [*wanted_terms(query), *map(Wanted, quoted)]
-        fresh = Fresh.of([*rows, *(row for row in changed if row[2] is not None)], wanted)
+        fresh = Fresh.of(newer, wanted)
         sought, numbers = bounds(wanted), namespaces.numbers
         leaves = [Leaf.looked_up(segment, sought, numbers, stale) for segment, stale in held]
         counted = statistics(namespaces.statistics)

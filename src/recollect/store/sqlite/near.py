@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import neg
 from typing import NamedTuple
 
 import numpy as np
@@ -112,19 +113,22 @@ class Near:
 
 
 def _nearest_of(parts: Sequence[Nearest], most: int) -> Nearest:
-    """The nearest of several, of which each is in order."""
-    some = [part for part in parts if part[0]]
-    if len(some) == 1 and len(some[0][0]) <= most:
-        return some[0]
-    least = max((scores[most - 1] for *_, scores in some if len(scores) >= most), default=-math.inf)
-    near_enough = [
-        (-score, vector, memory)
-        for vectors, memories, scores in some
-        for vector, memory, score in zip(vectors, memories, scores, strict=True)
-        if score >= least
-    ]
-    found = sorted(near_enough)[:most]
-    return [each[1] for each in found], [each[2] for each in found], [-each[0] for each in found]
+    """The nearest of several, of which each is in order: of one, as a rule, and a few of the others."""
+    some = sorted((part for part in parts if part[0]), key=lambda part: -len(part[0]))
+    if not some:
+        return NONE
+    vectors, memories, scores = ([*column] for column in some[0])
+    for part in some[1:]:
+        for vector, memory, score in zip(*part, strict=True):
+            if len(scores) >= most and score < scores[most - 1]:
+                break
+            at = bisect_right(scores, -score, key=neg)
+            while at and scores[at - 1] == score and vectors[at - 1] > vector:
+                at -= 1
+            vectors.insert(at, vector)
+            memories.insert(at, memory)
+            scores.insert(at, score)
+    return vectors[:most], memories[:most], scores[:most]
 
 
 class _Space:

@@ -52,11 +52,17 @@ class SqliteStatements(Statements):
     def unchanged(self, key: Hashable, read: Callable[[], Known]) -> Known:
         """What was read by this key; once more, if anything was written since on another connection."""
         connection = self.connection
+        if isinstance(connection, Reader):
+            version = connection.execute("PRAGMA data_version").get
+            if version != connection.version or len(connection.known) > _MOST_KNOWN:
+                connection.known, connection.version = {}, version
+        return self.still(key, read)
+
+    def still(self, key: Hashable, read: Callable[[], Known]) -> Known:
+        """The same within a transaction that has asked for something `unchanged` already."""
+        connection = self.connection
         if not isinstance(connection, Reader):
             return read()
-        version = connection.execute("PRAGMA data_version").get
-        if version != connection.version or len(connection.known) > _MOST_KNOWN:
-            connection.known, connection.version = {}, version
         if key not in connection.known:
             connection.known = {**connection.known, key: read()}
         known: Known = connection.known[key]

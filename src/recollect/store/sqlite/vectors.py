@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from recollect.forks import mind_forks
 from recollect.store.base import Vector
+from recollect.store.sqlite.derived.codes import products
 from recollect.store.statements import Row, Statements
 
 CHUNK = 4096
@@ -104,9 +105,9 @@ class Arenas:
             held = arena.view() if arena is not None else None  # before another thread appends to it
         if held is not None:
             numbers, memories, matrix = held
-            return numbers, memories, matrix @ vector
+            return numbers, memories, products(matrix, vector)
         parts = [
-            (numbers, memories, matrix @ vector)
+            (numbers, memories, products(matrix, vector))
             for numbers, memories, matrix in _read(statements, namespace, generation, after, len(vector))
         ]
         return (

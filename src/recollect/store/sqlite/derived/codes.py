@@ -22,6 +22,7 @@ TOGETHER = 32
 FINER = 254
 STEPS = 31
 """What four dimensions of a question come to is known in so many steps."""
+_MANY = 2_000
 _BLOCK = 128
 """So many groups at once stay in the processor's cache."""
 
@@ -92,7 +93,9 @@ def code(vectors: Floats, centre: Floats) -> Coded:
 
 
 def products(rows: Floats, vector: Floats) -> Floats:
-    """Each row's product with a vector. (For so little, BLAS would wake a thread on every core.)"""
+    """Each row's product with a vector. (For few, BLAS would wake a thread on every core.)"""
+    if len(rows) > _MANY:
+        return np.asarray(rows @ vector, np.float32)
     return np.asarray(np.einsum("ij,j->i", rows, vector), np.float32)
 
 

@@ -66,7 +66,7 @@ class VectorSegment:
         start, end = span = self.span(namespace)
         looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most, EXACT)
         if memories is None:
-            if end - start > looked.closely:
+            if end - start > looked.closely // 2:
                 return kernel.nearest(self, vector, span, looked)
             return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
         among = spans.positions(self.memories, span, memories)
