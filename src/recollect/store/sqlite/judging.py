@@ -6,6 +6,7 @@ Segments say it of most, and the index of those that may not hold now; the other
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from itertools import count
@@ -134,20 +135,15 @@ class Jury:
 
     def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> Packed:
         """What was told and what was read, in the order of a ranking."""
-        told = dict(zip(packed.keys(), count(0, ROW.size)))
-        rows, known = packed.rows, self._known
-        return Packed(
-            b"".join(
-                [
-                    rows[told[number] : told[number] + ROW.size]
-                    if number in told
-                    else self._row(Candidate(number, score, *known[number]))
-                    for number, score in zip(numbers, scores, strict=True)
-                    if number in told or number in known
-                ]
-            ),
-            self._names,
-        )
+        rank, keys = dict(zip(numbers, count())), packed.keys()
+        told = [rank[key] for key in keys]
+        pieces, start = [], 0
+        for number in sorted((rank.keys() & self._known.keys()).difference(keys), key=rank.__getitem__):
+            end = bisect_left(told, rank[number])
+            read = Candidate(number, scores[rank[number]], *self._known[number])
+            pieces += [packed.rows[start * ROW.size : end * ROW.size], self._row(read)]
+            start = end
+        return Packed(b"".join([*pieces, packed.rows[start * ROW.size :]]), self._names)
 
     def _row(self, each: Candidate) -> bytes:
         """One that was read, packed."""

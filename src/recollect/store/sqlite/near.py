@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from operator import neg
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import keys_of
 from recollect.store.sqlite.derived import spans
 from recollect.store.sqlite.derived.kernel import Nearest
+from recollect.store.sqlite.derived.merging import best_of
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.judging import WIDER, Jury, Ranking, reach
 from recollect.store.sqlite.search import Namespace, Namespaces
@@ -109,26 +108,7 @@ class Near:
         if not most:
             return lambda: NONE
         parts = [part for space in self._spaces for part in space.nearest(most, memories)]
-        return lambda: _nearest_of([part() for part in parts], most)
-
-
-def _nearest_of(parts: Sequence[Nearest], most: int) -> Nearest:
-    """The nearest of several, of which each is in order: of one, as a rule, and a few of the others."""
-    some = sorted((part for part in parts if part[0]), key=lambda part: -len(part[0]))
-    if not some:
-        return NONE
-    vectors, memories, scores = ([*column] for column in some[0])
-    for part in some[1:]:
-        for vector, memory, score in zip(*part, strict=True):
-            if len(scores) >= most and score < scores[most - 1]:
-                break
-            at = bisect_right(scores, -score, key=neg)
-            while at and scores[at - 1] == score and vectors[at - 1] > vector:
-                at -= 1
-            vectors.insert(at, vector)
-            memories.insert(at, memory)
-            scores.insert(at, score)
-    return vectors[:most], memories[:most], scores[:most]
+        return lambda: cast("Nearest", best_of([NONE, *(part() for part in parts)], most))
 
 
 class _Space:

@@ -96,7 +96,7 @@ def products(rows: Floats, vector: Floats) -> Floats:
     """Each row's product with a vector. (For few, BLAS would wake a thread on every core.)"""
     if len(rows) > _MANY:
         return np.asarray(rows @ vector, np.float32)
-    return np.asarray(np.einsum("ij,j->i", rows, vector), np.float32)
+    return np.asarray(np.vecdot(rows, vector), np.float32)
 
 
 class Asked:

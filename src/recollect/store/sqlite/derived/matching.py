@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.facts import Positions
 from recollect.store.sqlite.derived.kernel import Place, Scoring
+from recollect.store.sqlite.derived.merging import best_of
 from recollect.store.sqlite.derived.words import WordSegment
 
 _NOBODY: Positions = np.empty(0, np.int32)
@@ -38,18 +39,7 @@ class Best(NamedTuple):
     @classmethod
     def of(cls, parts: Sequence[Best], most: int) -> Best:
         """The best of several."""
-        some = [part for part in parts if part[0]]
-        if len(some) == 1 and len(some[0][0]) <= most:
-            return some[0]
-        pairs = sorted(
-            [
-                (-score, number)
-                for numbers, scores in some
-                for number, score in zip(numbers, scores, strict=True)
-            ]
-        )
-        del pairs[most:]
-        return cls([number for _, number in pairs], [-score for score, _ in pairs])
+        return cls(*best_of(parts, most))
 
 
 class Span(NamedTuple):

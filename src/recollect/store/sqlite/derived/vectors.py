@@ -66,11 +66,11 @@ class VectorSegment:
         start, end = span = self.span(namespace)
         looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most, EXACT)
         if memories is None:
-            if end - start > looked.closely // 2:
+            if end - start > looked.closely:
                 return kernel.nearest(self, vector, span, looked)
             return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
         among = spans.positions(self.memories, span, memories)
-        if len(among) <= looked.closely // 2:
+        if len(among) <= looked.closely:
             return partial(kernel.nearest_at, self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
