@@ -23,6 +23,9 @@ LOOKED_AT = 1_000
 EXACT = 16
 """So many of the nearest are compared to all digits."""
 
+MAPPED = 64 * 1024 * 1024
+"""Of a segment that has more bytes of last digits than this, those are read from the file, not mapped."""
+
 Numbers = NDArray[np.int64]
 
 
@@ -53,7 +56,8 @@ class VectorSegment:
         """The arrays as the compiled loops take them."""
         coded = self.coded
         columns = coded.signs, coded.trust, coded.offset, coded.bytes, coded.scale, coded.fine
-        return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre, path=self._path)
+        path = self._path if coded.fine.nbytes > MAPPED else None
+        return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre, path=path)
 
     def near(
         self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None
