@@ -140,6 +140,16 @@ def test_of_many_that_are_equally_good_the_first_are_taken() -> None:
             assert len(set(scores)) == 1
 
 
+def test_many_who_were_struck_out_leave_room_for_the_others() -> None:
+    size = 4_096
+    struck = Term(range(3_000), [0] * 3_000, 5.0)
+    term = Term(range(size), [(1 << 8) | 12] * (size - 1) + [(5 << 8) | 12], 1.0)
+    segment = segment_of([struck, term], [12] * size)
+    ask = partial(kernel.best, segment, [(0, 1), (1, 2)], scored([struck, term], 3), (0, size), None)
+    for numbers, _ in both(ask):
+        assert numbers == [100 + size - 1, 100, 101]
+
+
 def test_many_who_were_struck_out_have_many_terms_that_begin_alike() -> None:
     size = 5_000
     terms = [Term(range(size), [0] * (size - 1) + [(1 << 8) | 12], 2.0) for _ in range(8)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from recollect import Draft, Memories
 from recollect.store.sqlite import narrowing
 from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.indexed import MOST_PHRASED
+from recollect.store.sqlite.derived.merging import best_of
+from recollect.store.sqlite.indexed import MOST_PHRASED, Texts
 from recollect.store.sqlite.search import FEW_ASIDE
 
 from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
@@ -465,3 +467,31 @@ def test_what_another_process_supersedes_is_out_at_once(memories: Memories, path
     with opened(path) as other:
         other.restore(new.id)
     assert len(by_words(memories, "harbour", 50)) == 19
+
+
+RANKED = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 5)), max_size=40, unique_by=lambda each: each[0]
+)
+
+
+@given(RANKED, st.randoms(use_true_random=False), st.integers(1, 15))
+def test_the_best_of_several_lists_are_those_of_all(
+    everyone: list[tuple[int, int]], chance: random.Random, most: int
+) -> None:
+    parts: list[list[tuple[int, int]]] = [[] for _ in range(chance.randint(1, 4))]
+    for number, score in sorted(everyone, key=lambda each: (-each[1], each[0])):
+        chance.choice(parts).append((number, score))
+    best = sorted(everyone, key=lambda each: (-each[1], each[0]))[:most]
+    found = best_of([([n for n, _ in part], [score for _, score in part]) for part in parts], most)
+    assert found == ([number for number, _ in best], [score for _, score in best])
+
+
+WORDS = st.lists(st.text("abc", min_size=1, max_size=3), max_size=4).map(" ".join)
+
+
+@given(st.lists(WORDS, max_size=6), st.text("abc", min_size=1, max_size=3))
+def test_newer_texts_that_have_a_term_are_found_by_it(texts: list[str], term: str) -> None:
+    newer = Texts.of([(number, 1, text) for number, text in enumerate(texts)])
+    assert newer.having([f" {term} "]) == [at for at, text in enumerate(texts) if term in text.split()]
+    beginning = [at for at, text in enumerate(texts) if any(w.startswith(term) for w in text.split())]
+    assert newer.having([f" {term}"]) == beginning

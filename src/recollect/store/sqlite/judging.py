@@ -134,7 +134,7 @@ class Jury:
         return frozenset(self._found_aside)
 
     def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> Packed:
-        """What was told and what was read, in the order of a ranking."""
+        """What was told and what was read, in the order of a ranking in which nobody stands twice."""
         rank, keys = dict(zip(numbers, count())), packed.keys()
         told = [rank[key] for key in keys]
         pieces, start = [], 0

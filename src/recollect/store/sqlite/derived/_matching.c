@@ -19,6 +19,7 @@
 #define NEARLY 0.96f
 #define SOMETHING 1e-30f
 #define MOST_TIMES 63
+#define ONCE 256 /* the least code of what stands somewhere */
 #define COLUMNS 13
 
 static void sink(float *heap, Py_ssize_t size, float value)
@@ -177,7 +178,7 @@ static int add_list(const Matching *matching, List *list, float rarity, Py_ssize
         const uint64_t doc = (uint64_t)(docs[at] - (int64_t)first), code = codes[at];
         if (doc >= size) break;
         if (code >= known) return 0;
-        if (allowed && !allowed[doc]) continue;
+        if (code < ONCE || (allowed && !allowed[doc])) continue; /* what was struck out stands there no time */
         if (scores[doc] == 0 && reaching < MEMORIES) finding->reached[reaching++] = (int16_t)doc;
         scores[doc] += weights[code] * rarity;
     }
