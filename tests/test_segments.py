@@ -469,9 +469,7 @@ def test_what_another_process_supersedes_is_out_at_once(memories: Memories, path
     assert len(by_words(memories, "harbour", 50)) == 19
 
 
-RANKED = st.lists(
-    st.tuples(st.integers(0, 60), st.integers(0, 5)), max_size=40, unique_by=lambda each: each[0]
-)
+RANKED = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5)), max_size=40, unique_by=itemgetter(0))
 
 
 @given(RANKED, st.randoms(use_true_random=False), st.integers(1, 15))
