@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from recollect.store.base import Candidate
 from recollect.store.packed import Packed
 from recollect.store.sqlite.derived import bm25, codes, facts, kernel
+from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.codes import Asked, Coded
 from recollect.store.sqlite.derived.facts import Fact
-from recollect.store.sqlite.derived.kernel import Looked, Part, Scoring, Within
+from recollect.store.sqlite.derived.kernel import Leaf, Looked, Part, Wanted, Within
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 
@@ -46,11 +47,10 @@ def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 class Term(NamedTuple):
-    """Who has a term, with a code for each, and what it counts."""
+    """Who has a term, with a code for each."""
 
     docs: Sequence[int]
     codes: Sequence[int]
-    rarity: float = 1.0
 
 
 def segment_of(terms: Sequence[Term], lengths: Sequence[int], /, **others: Any) -> WordSegment:
@@ -78,40 +78,67 @@ def made_terms(chance: np.random.Generator, lengths: Sequence[int]) -> list[Term
     for _ in range(chance.integers(1, 8)):
         docs = np.flatnonzero(chance.random(len(lengths)) < chance.random() ** 3)
         given_codes = (chance.integers(1, 5, len(docs)) << 8) | np.array(lengths)[docs]
-        terms.append(Term(docs.tolist(), given_codes.tolist(), float(chance.random() * 8)))
+        terms.append(Term(docs.tolist(), given_codes.tolist()))
     return terms
 
 
-def scored(terms: Sequence[Term], most: int) -> Scoring:
-    return Scoring([term.rarity for term in terms], bm25.weights(20.0), 20.0, most)
+COUNTED = Statistics(10_000, 200_000)
+"""Of the whole store: memories are 20 terms long in the mean."""
+NOWHERE = np.empty(0, np.int32)
 
 
-def one_by_one(terms: Sequence[Term]) -> list[kernel.Place]:
-    return [(at, at + 1) for at in range(len(terms))]
+def leaf_of(
+    segment: WordSegment, *spans: tuple[int, int], permitted: Any = None, masked: Any = NOWHERE
+) -> Leaf:
+    found = list(spans) or [(0, len(segment))]
+    return Leaf(segment.handle, found, permitted or [None] * len(found), masked, segment)
+
+
+def one_by_one(terms: Sequence[Term]) -> list[Wanted]:
+    return [(bytes([97 + at]), None) for at in range(len(terms))]
+
+
+TOGETHER: list[Wanted] = [(b"a", b"\xff")]
+"""As all terms that begin alike are wanted."""
+
+
+def some_segment(chance: np.random.Generator) -> WordSegment:
+    lengths = chance.integers(1, 60, int(chance.integers(1, 2_000))).tolist()
+    return segment_of(made_terms(chance, lengths), lengths)
+
+
+def some_leaf(chance: np.random.Generator, first: int, some_are_barred: bool) -> Leaf:
+    """A segment of memories that are numbered from the first, of which two spans are asked."""
+    segment = some_segment(chance)
+    segment.numbers += first
+    cuts = sorted(chance.integers(0, len(segment) + 1, 4).tolist())
+    spans = [(cuts[0], cuts[1]), (cuts[2], cuts[3])]
+    barred = [chance.random(end - start) < 0.7 for start, end in spans] if some_are_barred else None
+    masked = np.flatnonzero(chance.random(len(segment)) < 0.1).astype(np.int32)
+    return leaf_of(segment, *spans, permitted=barred, masked=masked)
 
 
 @settings(max_examples=200)
-@given(SEEDS, st.integers(1, 40), st.booleans(), st.sampled_from([0.0, 0.5, 4.0]), st.booleans())
+@given(SEEDS, st.integers(1, 40), st.booleans(), st.booleans(), st.integers(0, 2), st.integers(1, 3))
 def test_the_best_matches_are_the_same_and_the_best(
-    seed: int, most: int, some_are_barred: bool, floor: float, together: bool
+    seed: int, most: int, some_are_barred: bool, together: bool, doubled: int, segments: int
 ) -> None:
     chance = np.random.default_rng(seed)
-    size = int(chance.integers(1, 2_000))
-    start = int(chance.integers(0, size))
-    end = int(chance.integers(start, size)) + 1
-    lengths = chance.integers(1, 60, size).tolist()
-    terms = made_terms(chance, lengths)
-    segment = segment_of(terms, lengths)
-    places, scoring = one_by_one(terms), scored(terms, most)
-    if together:  # as all terms that begin alike do
-        places, scoring = [(0, len(terms))], scored(terms[:1], most)
-    permitted = chance.random(end - start) < 0.7 if some_are_barred else None
-    ask = partial(kernel.best, segment, places, scoring, (start, end), permitted, floor)
-    (numbers, scores), (expected, also) = both(ask)
+    leaves = [some_leaf(chance, 10_000 * at, some_are_barred) for at in range(segments)]
+    one_each: list[Wanted] = [(letter, None) for letter in (b"a", b"c", b"b", b"x")]
+    wanted = TOGETHER if together else one_each
+    doubled = min(doubled, len(wanted))
+    (numbers, scores), (expected, also) = both(partial(kernel.search, leaves, wanted, COUNTED, most, doubled))
     assert numbers == expected
     assert scores == pytest.approx(also) == sorted(scores, reverse=True)
     assert len(numbers) <= most
-    assert all(start <= number - 100 < end for number in numbers)
+    allowed = {
+        int(leaf.segment.numbers[start + at])
+        for leaf in leaves
+        for (start, end), flags in zip(leaf.spans, leaf.permitted, strict=True)
+        for at in (range(end - start) if flags is None else np.flatnonzero(flags).tolist())
+    }
+    assert set(numbers) <= allowed
 
 
 @given(SEEDS)
@@ -121,57 +148,59 @@ def test_nobody_better_is_left_out(seed: int) -> None:
     lengths = chance.integers(1, 100, size)
     terms = made_terms(chance, lengths.tolist())
     segment = segment_of(terms, lengths.tolist())
-    numbers, scores = kernel.best(segment, one_by_one(terms), scored(terms, most), (0, size), None)
+    numbers, scores = kernel.search([leaf_of(segment)], one_by_one(terms), COUNTED, most)
     everyone = np.zeros(size)
     for term in terms:
         docs, often = np.array(term.docs, np.intp), np.array(term.codes, np.intp) >> 8
-        everyone[docs] += bm25.weight(often, lengths[docs], 20.0) * term.rarity
+        everyone[docs] += bm25.weight(often, lengths[docs], 20.0) * COUNTED.rarity(len(docs))
     assert scores == pytest.approx(np.sort(everyone[everyone > 0])[::-1][:most].tolist())
     assert everyone[np.array(numbers, np.intp) - 100] == pytest.approx(scores)
 
 
 def test_of_many_that_are_equally_good_the_first_are_taken() -> None:
     size = 70_000
-    term = Term(range(size), [(1 << 8) | 12] * size, 2.0)
-    segment = segment_of([term], [12] * size)
+    segment = segment_of([Term(range(size), [(1 << 8) | 12] * size)], [12] * size)
     for span in ((0, size), (17, 40_000)):
-        for numbers, scores in both(partial(kernel.best, segment, [(0, 1)], scored([term], 10), span, None)):
+        ask = partial(kernel.search, [leaf_of(segment, span)], [(b"a", None)], COUNTED, 10)
+        for numbers, scores in both(ask):
             assert numbers == [100 + span[0] + at for at in range(10)]
             assert len(set(scores)) == 1
 
 
 def test_many_who_were_struck_out_leave_room_for_the_others() -> None:
     size = 4_096
-    struck = Term(range(3_000), [0] * 3_000, 5.0)
-    term = Term(range(size), [(1 << 8) | 12] * (size - 1) + [(5 << 8) | 12], 1.0)
+    struck = Term(range(3_000), [0] * 3_000)
+    term = Term(range(size), [(1 << 8) | 12] * (size - 1) + [(5 << 8) | 12])
     segment = segment_of([struck, term], [12] * size)
-    ask = partial(kernel.best, segment, [(0, 1), (1, 2)], scored([struck, term], 3), (0, size), None)
-    for numbers, _ in both(ask):
+    for numbers, _ in both(
+        partial(kernel.search, [leaf_of(segment)], one_by_one([struck, term]), COUNTED, 3)
+    ):
         assert numbers == [100 + size - 1, 100, 101]
 
 
 def test_many_who_were_struck_out_have_many_terms_that_begin_alike() -> None:
     size = 5_000
-    terms = [Term(range(size), [0] * (size - 1) + [(1 << 8) | 12], 2.0) for _ in range(8)]
+    terms = [Term(range(size), [0] * (size - 1) + [(1 << 8) | 12]) for _ in range(8)]
     segment = segment_of(terms, [12] * size)
-    for numbers, _ in both(partial(kernel.best, segment, [(0, 8)], scored(terms[:1], 10), (0, size), None)):
+    for numbers, _ in both(partial(kernel.search, [leaf_of(segment)], TOGETHER, COUNTED, 10)):
         assert numbers == [100 + size - 1]
 
 
 @given(SEEDS)
-def test_how_many_have_a_term_is_counted_alike(seed: int) -> None:
+def test_what_a_term_counts_depends_on_how_many_have_it_and_still_hold(seed: int) -> None:
     chance = np.random.default_rng(seed)
     lengths = [12] * int(chance.integers(1, 300))
     terms = made_terms(chance, lengths)
     segment = segment_of(terms, lengths)
     masked = np.flatnonzero(chance.random(len(lengths)) < 0.1).astype(np.int32)
-    places = [*one_by_one(terms), (0, len(terms)), (0, 0)]
-    found, expected = both(partial(kernel.having, segment, places, masked))
+    leaves = [leaf_of(segment, masked=masked), leaf_of(segment)]
+    wanted = [*one_by_one(terms), *TOGETHER, (b"x", None)]
+    found, expected = both(partial(kernel.rarity, leaves, wanted, COUNTED))
     assert found == expected
     others = set(range(len(lengths))) - set(masked.tolist())
-    assert found[0] == len(others & set(terms[0].docs))
-    assert found[-2] == len(others & {doc for term in terms for doc in term.docs})
-    assert found[-1] == 0
+    everyone = {doc for term in terms for doc in term.docs}
+    for at, docs in ((0, set(terms[0].docs)), (-2, everyone), (-1, set())):
+        assert found[at] == COUNTED.rarity(len(docs & others) + len(docs))
 
 
 TERMS = st.binary(min_size=1, max_size=6).filter(lambda term: term[:1] != b"\0")
@@ -188,13 +217,17 @@ def test_terms_are_found_alike(terms: list[bytes], data: st.DataObject) -> None:
         cuts=np.cumsum([0, *map(len, terms)]),
     )
     for wanted in (*terms, data.draw(TERMS), b"\xff\xff"):
-        asked = [(wanted, None), (wanted, wanted + b"\xff")]
-        found, expected = both(partial(kernel.find, segment, asked))
+        found, expected = both(partial(kernel.find, segment, (wanted, None)))
         assert found == expected
-        first, last = found[0]
-        assert struck[first:last] == [wanted] * (wanted in struck)
+        assert struck[slice(*found)] == [wanted] * (wanted in struck)
+        found, expected = both(partial(kernel.find, segment, (wanted, wanted + b"\xff")))
+        assert found == expected
         longer = {term for term in struck if term.startswith(wanted) and term < wanted + b"\xff"}
-        assert longer <= set(struck[slice(*found[1])])
+        assert longer <= set(struck[slice(*found)])
+
+
+def part_of(segment: WordSegment, span: tuple[int, int], stale: frozenset[int] = frozenset()) -> Part:
+    return Part(segment.handle, segment.facts.names, stale, [span], segment)
 
 
 @given(SEEDS)
@@ -224,10 +257,11 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     chance.shuffle(wanted)
     scores = [float(-number) for number in wanted]
     cut = int(chance.integers(start, size + 1))
-    parts = [Part(segment, stale, [(start, cut)]), Part(segment, frozenset(), [(cut, size)])]
+    parts = [part_of(segment, (start, cut), stale), part_of(segment, (cut, size))]
 
     def told() -> tuple[list[Candidate], list[int]]:
-        rows, left = kernel.told(parts, wanted, scores, within, aside)
+        nobody, (rows, left) = kernel.told([([], []), (wanted, scores)], parts, within, aside)
+        assert nobody == (b"", [])
         return list(Packed(rows, [segment.facts.names] * 2)), left
 
     found, expected = both(told)
@@ -455,18 +489,18 @@ class TestAFileThatLies:
         for cuts in ([0, 2, 99], [0, 5, 3], [-4, 2, 3]):
             lying = segment_of([Term([], []), Term([], [])], [], cuts=cuts)
             with suppress(IndexError):
-                kernel.find(lying, [(b"b", None), (b"b", b"c")])
+                kernel.find(lying, (b"b", None))
+            with suppress(IndexError):
+                kernel.find(lying, (b"b", b"c"))
         for offsets in ([0, 99], [5, 3], [-4, 2]):
             with pytest.raises(IndexError):
                 self.best(offsets=offsets)
-        with pytest.raises(IndexError):
-            kernel.best(segment_of([], []), [(0, 7)], scored([], 1), (0, 0), None)
 
     def test_a_speaker_without_a_name_and_a_kind_that_is_none(self) -> None:
         for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
             lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                kernel.told([Part(lying, frozenset(), [(0, 1)])], [100], [1.0], Within(255), frozenset())
+                kernel.told([([100], [1.0])], [part_of(lying, (0, 1))], Within(255), frozenset())
 
     def test_vectors_of_different_lengths(self) -> None:
         matrix = np.eye(8, dtype=np.float32)
@@ -511,5 +545,5 @@ class TestAFileThatLies:
     ) -> Any:
         terms = [Term(docs, codes)] * together
         segment = segment_of(terms, [3] * 10, **others)
-        kernel.having(segment, [(0, together)], np.empty(0, np.int32))
-        return kernel.best(segment, [(0, together)], scored(terms[:1], most), span, None)
+        wanted = TOGETHER if together > 1 else one_by_one(terms)
+        return kernel.search([leaf_of(segment, span)], wanted, COUNTED, most)

@@ -17,7 +17,7 @@ from recollect import Draft, Memories
 from recollect.store.sqlite import narrowing
 from recollect.store.sqlite.derived import kernel
 from recollect.store.sqlite.derived.merging import best_of
-from recollect.store.sqlite.indexed import MOST_PHRASED, Texts
+from recollect.store.sqlite.indexed import MOST_PHRASED
 from recollect.store.sqlite.search import FEW_ASIDE
 
 from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
@@ -426,7 +426,7 @@ def test_a_narrow_interval_is_known_before_anything_is_judged(
     told = kernel.told
 
     def counted(*given: Any) -> Any:
-        judged.append(len(given[1]))
+        judged.extend(len(numbers) for numbers, _ in given[0])
         return told(*given)
 
     monkeypatch.setattr(kernel, "told", counted)
@@ -482,14 +482,3 @@ def test_the_best_of_several_lists_are_those_of_all(
     best = sorted(everyone, key=lambda each: (-each[1], each[0]))[:most]
     found = best_of([([n for n, _ in part], [score for _, score in part]) for part in parts], most)
     assert found == ([number for number, _ in best], [score for _, score in best])
-
-
-WORDS = st.lists(st.text("abc", min_size=1, max_size=3), max_size=4).map(" ".join)
-
-
-@given(st.lists(WORDS, max_size=6), st.text("abc", min_size=1, max_size=3))
-def test_newer_texts_that_have_a_term_are_found_by_it(texts: list[str], term: str) -> None:
-    newer = Texts.of([(number, 1, text) for number, text in enumerate(texts)])
-    assert newer.having([f" {term} "]) == [at for at, text in enumerate(texts) if term in text.split()]
-    beginning = [at for at, text in enumerate(texts) if any(w.startswith(term) for w in text.split())]
-    assert newer.having([f" {term}"]) == beginning

@@ -18,17 +18,14 @@ from numpy.typing import NDArray
 from recollect.store.base import Candidate
 from recollect.store.packed import ROW, Packed, packed_row
 from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.kernel import Part, Within
-from recollect.store.sqlite.derived.shelf import Held
+from recollect.store.sqlite.derived.kernel import Ranking, Within
+from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
 from recollect.times import to_micros
 from recollect.types import KINDS, Kind, Scope
 
 Numbers = NDArray[np.int64]
-_NOBODY: frozenset[int] = frozenset()
-Ranking = tuple[list[int], list[float]]
-"""Memories by number, best first, and what they score."""
 WIDER = 8
 """When too few of the best are in scope, so many times as many are looked at, before the scope itself is."""
 
@@ -61,19 +58,19 @@ class Jury:
         scope: Scope,
         namespaces: Namespaces,
         fingerprint: str | None,
-        held: Held = (),
+        ground: Ground,
     ) -> None:
         """With the `fingerprint` of a generation, who still has a vector of that one is known too.
 
-        Nobody in what is `held` is ever judged who lacks the labels of the scope: see narrowing.py.
+        Nobody on the ground is ever judged who lacks the labels of the scope: see narrowing.py.
         """
         self._statements = statements
         self._scope = scope
         self._namespaces = namespaces
         self._fingerprint = fingerprint
-        self._parts = self._asked(held) if _is_told_by_segments(scope) else []
-        self._names: list[list[str | None]] = [part.segment.facts.names for part in self._parts]
-        self._names.append([None])
+        is_told = _is_told_by_segments(scope)
+        self._parts = ground.parts if is_told else []
+        self._names: list[list[str | None]] = [*ground.names, [None]] if is_told else [[None]]
         self._speakers: dict[str | None, int] = {None: 0}
         self._heard: set[int] = set()
         self._looked_aside: set[int] = set()
@@ -81,48 +78,34 @@ class Jury:
         self._known: dict[int, tuple[Any, ...]] = {}
         self._vectors: dict[int, int | None] = {}
 
-    def _asked(self, held: Held) -> list[Part]:
-        numbers = self._namespaces.numbers
-        return [
-            Part(
-                segment,
-                frozenset(stale.tolist()) if len(stale) else _NOBODY,
-                [segment.span(number) for number in numbers],
-            )
-            for segment, stale in held
-        ]
-
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         return scope_parameters(self._scope, self._namespaces)
 
-    def judged(self, rankings: Sequence[Ranking], doubtful: Iterable[int] = ()) -> list[Sequence[Candidate]]:
+    def judged(self, rankings: list[Ranking], doubtful: Iterable[int] = ()) -> list[Sequence[Candidate]]:
         """Those of each ranking who are in scope, in its order.
 
         Whoever must be read is read in one statement; of `doubtful` ones, which vector they have now.
         """
-        told = [self._told(rankings, *ranking) for ranking in rankings]
+        told = self._told(rankings)
         left = {number for _, some in told for number in some if number not in self._heard}
         if self._fingerprint is not None:
             left.update(number for number in doubtful if number not in self._vectors)
         if left:
             self._read(sorted(left))
         return [
-            self._joined(*ranking, packed) if some else packed
-            for ranking, (packed, some) in zip(rankings, told, strict=True)
+            self._joined(*ranking, Packed(rows, self._names)) if some else Packed(rows, self._names)
+            for ranking, (rows, some) in zip(rankings, told, strict=True)
         ]
 
-    def _told(
-        self, rankings: Sequence[Ranking], numbers: list[int], scores: list[float]
-    ) -> tuple[Packed, list[int]]:
-        """What segments tell of a ranking, and who must be read."""
+    def _told(self, rankings: list[Ranking]) -> list[tuple[bytes, list[int]]]:
+        """What segments tell of each ranking, and who must be read."""
         if not self._parts:
-            return Packed(b"", self._names), numbers
+            return [(b"", numbers) for numbers, _ in rankings]
         aside = self._namespaces.aside
         if aside is None:
             aside = self._aside(rankings)
-        rows, left = kernel.told(self._parts, numbers, scores, self._within, aside)
-        return Packed(rows, self._names), left
+        return kernel.told(rankings, self._parts, self._within(), aside)
 
     def _aside(self, rankings: Sequence[Ranking]) -> frozenset[int]:
         """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
@@ -165,7 +148,6 @@ class Jury:
             self._vectors.update(dict.fromkeys(numbers))
             self._vectors.update([(row[0], row[-1]) for row in found])
 
-    @cached_property
     def _within(self) -> Within:
         scope = self._scope
         if scope.since is None and scope.until is None:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived import kernel, spans
-from recollect.store.sqlite.derived.shelf import Held
 from recollect.store.sqlite.derived.words import SPEAKER, TAG, WordSegment, label
+from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.search import Namespaces
 from recollect.store.statements import Statements
 from recollect.types import Scope
@@ -22,19 +22,14 @@ FEW, SHARE = 1_000, 50
 
 
 def narrowed(
-    statements: Statements,
-    namespaces: Namespaces,
-    scope: Scope,
-    held: Held,
-    upto: int,
-    changed: Sequence[int],
+    statements: Statements, namespaces: Namespaces, scope: Scope, ground: Ground
 ) -> NDArray[np.int64] | None:
     """Everyone who may be in scope, ascending; None if nothing tells, or too many may.
 
-    Of what is `held`, which has all `upto` a number, those alone who have the labels of the scope.
+    Of those on the ground, those alone who have the labels of the scope.
     """
     told = (
-        having_labels(namespaces, scope, held, upto, changed),
+        having_labels(namespaces, scope, ground),
         known_by_index(statements, namespaces, scope),
     )
     known = [each for each in told if each is not None]
@@ -63,17 +58,15 @@ def known_by_index(statements: Statements, namespaces: Namespaces, scope: Scope)
     return np.sort(np.array(json.loads(numbers), np.int64)) if count <= most else None
 
 
-def having_labels(
-    namespaces: Namespaces, scope: Scope, held: Held, upto: int, changed: Sequence[int]
-) -> NDArray[np.int64] | None:
-    """Everyone in segments who has all tags of a scope and one of its speakers, and whoever is newer than
-    `upto` or changed, ascending; None if it has neither."""
-    if not held or not (scope.tags or scope.speakers):
+def having_labels(namespaces: Namespaces, scope: Scope, ground: Ground) -> NDArray[np.int64] | None:
+    """Everyone on the ground who has all tags of a scope and one of its speakers, and whoever is newer,
+    ascending; None if it has neither."""
+    if not ground.held or not (scope.tags or scope.speakers):
         return None
     required = [[label(TAG, tag)] for tag in scope.tags]
     required += [[label(SPEAKER, name) for name in scope.speakers]] if scope.speakers else []
-    found = [np.arange(upto + 1, namespaces.state.memory + 1), np.unique(np.array(changed, np.int64))]
-    for segment, stale in held:
+    found = [np.arange(ground.upto + 1, namespaces.state.memory + 1)]
+    for segment, stale in ground.held:
         for namespace in namespaces.numbers:
             numbers = segment.numbers[_having_all(segment, segment.span(namespace), required)]
             found.append(numbers[~spans.among(numbers, stale)] if len(stale) else numbers)
@@ -95,5 +88,5 @@ def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _having(segment: WordSegment, span: tuple[int, int], term: str) -> NDArray[np.int32]:
-    (place,) = kernel.find(segment, [(term.encode(), None)])
+    place = kernel.find(segment, (term.encode(), None))
     return segment.occurrences(place).inside(*span).docs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import keys_of
 from recollect.store.sqlite.derived import spans
-from recollect.store.sqlite.derived.kernel import Nearest
+from recollect.store.sqlite.derived.kernel import Nearest, Ranking
 from recollect.store.sqlite.derived.merging import best_of
 from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.judging import WIDER, Jury, Ranking, reach
-from recollect.store.sqlite.search import Namespace, Namespaces
+from recollect.store.sqlite.derived.vectors import VectorSegment
+from recollect.store.sqlite.judging import WIDER, Jury, reach
+from recollect.store.sqlite.search import Namespaces
 from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
 
@@ -39,19 +40,30 @@ class Near:
         self._limit = nearness.limit
         self._allowed = allowed
         self._upto = opened.vectors_upto
-        self._spaces = [
-            _Space(statements, arenas, opened, space, nearness.vector, namespaces.state.vector)
-            for space in namespaces.values()
-            if space.generation is not None and space.facts.generation == nearness.generation
-        ]
+        self._vector = vector = np.ascontiguousarray(nearness.vector, np.float32)
+        self._older: list[tuple[VectorSegment, int]] = []
+        self._newer: list[_Newer] = []
+        newest = namespaces.state.vector
+        for space in namespaces.values():
+            if space.generation is None or space.facts.generation != nearness.generation:
+                continue
+            self._older += [(segment, space.number) for segment in opened.of_generation(space.generation)]
+            if newest > self._upto:
+                known = space.number, space.generation, space.removed
+                self._newer.append(
+                    _Newer(*arenas.similarities(statements, *known, vector, self._upto, newest))
+                )
         self._begun = self._begin(reach(self._limit), allowed)
 
     def similarities(self, candidates: Sequence[Candidate]) -> dict[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
         asked = sorted(keys_of(candidates))
         known: dict[Key, float] = {}
-        for space in self._spaces:
-            space.note_similarities(asked, known)
+        for segment, namespace in self._older:
+            segment.similar(namespace, self._vector, asked, known)
+        for newer in self._newer:
+            _, memories, scores = newer.of(np.array(asked, np.int64))
+            known.update(zip(memories.tolist(), scores.tolist(), strict=True))
         return known
 
     @cached_property
@@ -104,47 +116,14 @@ class Near:
         return jury.of_vectors(nearest[0], nearest[1:], judged)
 
     def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:
-        """What gives the nearest of all, nearest first."""
+        """What gives the nearest of all, nearest first; another thread may look for them meanwhile."""
         if not most:
             return lambda: NONE
-        parts = [part for space in self._spaces for part in space.nearest(most, memories)]
+        parts = [segment.near(namespace, self._vector, most, memories) for segment, namespace in self._older]
+        if len(parts) == 1 and not self._newer:
+            return parts[0]
+        parts += [partial(newer.nearest, most, memories) for newer in self._newer]
         return lambda: cast("Nearest", best_of([NONE, *(part() for part in parts)], most))
-
-
-class _Space:
-    """The vectors of one namespace: those in segments, and how near each of the newer ones is."""
-
-    def __init__(
-        self,
-        statements: Statements,
-        arenas: Arenas,
-        opened: Opened,
-        space: Namespace,
-        vector: Vector,
-        newest: int,
-    ) -> None:
-        assert space.generation is not None
-        self.vector = np.ascontiguousarray(vector, np.float32)
-        self._number = space.number
-        self._segments = opened.of_generation(space.generation)
-        self._newer: _Newer | None = None
-        if newest > (after := opened.vectors_upto):
-            known = space.number, space.generation, space.removed
-            self._newer = _Newer(*arenas.similarities(statements, *known, vector, after, newest))
-
-    def nearest(self, most: int, memories: NDArray[np.int64] | None) -> list[Callable[[], Nearest]]:
-        """What gives the nearest of each part, or more; of these memories alone, if given."""
-        newer = self._newer
-        older = [segment.near(self._number, self.vector, most, memories) for segment in self._segments]
-        return older if newer is None else [*older, lambda: newer.nearest(most, memories)]
-
-    def note_similarities(self, memories: list[int], known: dict[Key, float]) -> None:
-        """How near these memories (ascending) are, by their newest vector."""
-        for segment in self._segments:
-            segment.similar(self._number, self.vector, memories, known)
-        if self._newer is not None:
-            _, newer, newest = self._newer.of(np.array(memories, np.int64))
-            known.update(zip(newer.tolist(), newest.tolist(), strict=True))
 
 
 class _Newer(NamedTuple):

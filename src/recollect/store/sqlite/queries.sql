@@ -147,17 +147,10 @@ SELECT m.number, m.namespace, m.terms
 FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid
 WHERE memory_words MATCH :match LIMIT :limit
 
--- newer_terms -- The memories that no segment has yet.
-SELECT number, namespace, terms FROM memory WHERE number > :upto
-
 -- newer_words -- Memories that no segment has yet and that contain the words.
-SELECT m.number, m.namespace, m.terms
+SELECT m.number, {to_index}
 FROM memory_words CROSS JOIN memory m ON m.number = memory_words.rowid
 WHERE memory_words MATCH :match AND memory_words.rowid > :upto
-
--- changed_words -- Memories whose terms changed since a segment was made; NULL terms for one that is gone.
-SELECT DISTINCT c.memory, m.namespace, m.terms
-FROM word_change c LEFT JOIN memory m ON m.number = c.memory WHERE c.memory <= :upto
 
 -- segments -- The files that hold, oldest first.
 SELECT number, kind, name, generation, upto, size FROM segment ORDER BY number

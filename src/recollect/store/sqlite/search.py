@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from recollect.query.terms import KeywordQuery, Phrase
@@ -66,10 +67,14 @@ class Namespaces(dict[str, Namespace]):
             facts = rows.facts(languages, tuned, before, tuple(generations))
             found[name] = Namespace(number, removed, facts, generations[0])
             found.alone = newest == 1
+        found.have_replaced = any(space.removed for space in found.values())
         found.aside = frozenset(aside) if len(aside) <= FEW_ASIDE else None
         return found
 
-    @property
+    have_replaced = False
+    """Whether one of their memories ever lost a vector, or got another."""
+
+    @cached_property
     def numbers(self) -> list[int]:
         """What the rows call them."""
         return [space.number for space in self.values()]

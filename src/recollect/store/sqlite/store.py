@@ -39,6 +39,7 @@ from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Sco
 
 if TYPE_CHECKING:
     from recollect.store import dumped
+    from recollect.store.sqlite.derived.newer import Newer
     from recollect.store.sqlite.derived.shelf import Opened, Shelf
     from recollect.store.sqlite.vectors import Arenas
     from recollect.store.undump import Spool
@@ -131,6 +132,7 @@ class SqliteStore(SqlStore):
         self._connections = Connections(path, create=create)
         self._background = Background(self._connections, lambda: self._shelf)
         self._struck_out = 0
+        self._opened: Opened | None = None
         self._searched = 0  # memories, by FTS5: those of the store, for each question
         self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
         self._complete: dict[tuple[str, str], Row] = {}  # states in which each memory had its vector
@@ -145,6 +147,13 @@ class SqliteStore(SqlStore):
         from recollect.store.sqlite.vectors import Arenas
 
         return Arenas()
+
+    @cached_property
+    def _newer(self) -> Newer:
+        """What no segment has yet."""
+        from recollect.store.sqlite.derived.newer import Newer
+
+        return Newer()
 
     @cached_property
     def _shelf(self) -> Shelf:
@@ -282,8 +291,11 @@ class SqliteStore(SqlStore):
         if opened is None and nearness is None:
             return Found(search.match(statements, namespaces, scope, words))
         from recollect.store.sqlite.asking import ask
+        from recollect.store.sqlite.derived.shelf import NO_SEGMENTS
 
-        return ask(statements, self._arenas, opened, namespaces, scope, words, nearness)
+        return ask(
+            statements, self._arenas, self._newer, opened or NO_SEGMENTS, namespaces, scope, words, nearness
+        )
 
     def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
         """The segments, where they help: a few questions FTS5 has answered before numpy is imported."""
@@ -294,6 +306,9 @@ class SqliteStore(SqlStore):
             if self._searched <= WORTH_NUMPY:
                 return None
         opened = self._shelf.at(state.segment, statements)
+        if opened is not self._opened:  # readers that nobody uses must not hold files that are gone
+            self._opened = opened
+            self._connections.forget()
         newer = max(state.memory - opened.words_upto, state.vector - opened.vectors_upto)
         self._background.notice(newer, wrote=False)
         return opened if state.memory - opened.words_upto <= MOST_NEWER else opened._replace(words=())
@@ -344,6 +359,8 @@ class SqliteStore(SqlStore):
     def _leave_no_trace(self, namespace: str) -> None:
         if "_arenas" in self.__dict__:
             self._forget_vectors(namespace)
+        if "_newer" in self.__dict__:
+            self._newer.forget()
         self._connections.forget()
         self._connections.checkpoint()
 

@@ -18,6 +18,7 @@
 #define B 0.75
 #define NEARLY 0.96f
 #define SOMETHING 1e-30f
+#define LEAST 1e-6 /* what a word counts that more than half of all memories have */
 #define MOST_TIMES 63
 #define ONCE 256 /* the least code of what stands somewhere */
 #define COLUMNS 13
@@ -383,10 +384,29 @@ static PyObject *listed(const Scored *scored, Py_ssize_t count)
     return both;
 }
 
-static PyObject *found_best(const Matching *matching, double floor)
+/* The best of all spans so far, best first. */
+typedef struct {
+    Scored *scored;
+    Py_ssize_t held, most;
+} Ranking;
+
+/* Take in the best of one more span. */
+static int merge_in(Ranking *ranking, const Scored *scored, Py_ssize_t count)
 {
+    Scored *both = realloc(ranking->scored, (ranking->held + count + 1) * sizeof(Scored));
+    if (!both) return 0;
+    memcpy(both + ranking->held, scored, count * sizeof(Scored));
+    ranking->scored = both;
+    if (ranking->held && count) qsort(both, ranking->held + count, sizeof(Scored), by_score);
+    ranking->held += count;
+    if (ranking->held > ranking->most) ranking->held = ranking->most;
+    return 1;
+}
+
+static int add_best(const Matching *matching, Ranking *ranking)
+{
+    const double floor = ranking->held == ranking->most ? ranking->scored[ranking->most - 1].score * NEARLY : 0;
     Finding finding;
-    PyObject *result = NULL;
     Scored *scored = NULL;
     int is_right = NO_ROOM;
     if (make_finding(&finding, matching, floor)) {
@@ -399,27 +419,28 @@ static PyObject *found_best(const Matching *matching, double floor)
         Py_END_ALLOW_THREADS
     }
     if (!is_right) lying("there is no such memory");
-    else if (!scored) PyErr_NoMemory();
-    else result = listed(scored, finding.held < matching->most ? finding.held : matching->most);
+    else if (!scored || !merge_in(ranking, scored, finding.held)) PyErr_NoMemory();
     free_finding(&finding);
     free(scored);
-    return result;
+    return !PyErr_Occurred();
 }
 
-/* The lists of the terms from one place to another; whoever is before or behind the span is passed over. */
-static int take_term(const Segment *segment, Term *term, PyObject *given, Py_ssize_t start, Py_ssize_t end)
-{
+/* Where a term is in a segment, or several that begin alike: from which one to before which one. */
+typedef struct {
     Py_ssize_t first, last;
-    if (!PyArg_ParseTuple(given, "nn", &first, &last)) return 0;
-    if (first < 0 || last < first || last > segment->terms) return lying("there is no such term") != NULL;
-    term->lists = calloc(last - first + 1, sizeof(List));
+} Place;
+
+/* The lists of the terms at a place; whoever is before or behind the span is passed over. */
+static int take_term(const Segment *segment, Term *term, const Place *place, Py_ssize_t start, Py_ssize_t end)
+{
+    term->lists = calloc(place->last - place->first + 1, sizeof(List));
     if (!term->lists) return PyErr_NoMemory() != NULL;
-    for (Py_ssize_t at = first; at < last; at++) {
+    for (Py_ssize_t at = place->first; at < place->last; at++) {
         const int64_t from = segment->offsets[at], to = segment->offsets[at + 1];
         if (from < 0 || to < from || to > segment->occurrences) return lying("there is no such term") != NULL;
         List *list = term->lists + term->count;
-        list->first = list->next = first_from(segment->docs, from, to, start);
-        list->last = first_from(segment->docs, list->first, to, end);
+        list->first = list->next = start ? first_from(segment->docs, from, to, start) : from;
+        list->last = end < segment->memories ? first_from(segment->docs, list->first, to, end) : to;
         term->count += list->first < list->last;
     }
     return 1;
@@ -432,22 +453,17 @@ static void free_terms(Term *terms, Py_ssize_t count)
 }
 
 /* The terms at these places within a span, each with its rarity, if that is given; NULL if there are none such. */
-static Term *take_terms(const Segment *segment, PyObject *places, PyObject *rarity, Py_ssize_t start, Py_ssize_t end)
+static Term *take_terms(const Segment *segment, const Place *places, const double *rarity, Py_ssize_t count, Py_ssize_t start,
+                        Py_ssize_t end)
 {
-    const Py_ssize_t count = PyList_Size(places);
     Term *terms = calloc(count + 1, sizeof(Term));
     if (!terms) return (Term *)PyErr_NoMemory();
     for (Py_ssize_t at = 0; at < count; at++) {
-        int is_taken = take_term(segment, terms + at, PyList_GetItem(places, at), start, end);
-        if (is_taken && rarity) {
-            PyObject *rare = PyList_GetItem(rarity, at);
-            terms[at].rarity = rare ? PyFloat_AsDouble(rare) : 0;
-            is_taken = !PyErr_Occurred();
-        }
-        if (!is_taken) {
+        if (!take_term(segment, terms + at, places + at, start, end)) {
             free_terms(terms, count);
             return NULL;
         }
+        if (rarity) terms[at].rarity = rarity[at];
     }
     return terms;
 }
@@ -468,37 +484,6 @@ static Term **rarest_first(Term *terms, Py_ssize_t count)
     return order;
 }
 
-static PyObject *best(PyObject *self, PyObject *given)
-{
-    PyObject *capsule, *places, *rarity, *result = NULL;
-    Py_buffer weights, permitted;
-    Py_ssize_t start, end, most;
-    double average, floor;
-    if (!PyArg_ParseTuple(given, "OO!O!y*y*nnndd", &capsule, &PyList_Type, &places, &PyList_Type, &rarity, &weights,
-                          &permitted, &start, &end, &most, &average, &floor))
-        return NULL;
-    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    if (!segment) goto done;
-    if (start < 0 || end < start || end > segment->memories || most < 1
-        || (permitted.len && permitted.len != end - start)) {
-        lying("the arrays do not fit each other");
-        goto done;
-    }
-    Term *terms = take_terms(segment, places, rarity, start, end);
-    if (!terms) goto done;
-    const Py_ssize_t count = PyList_Size(places);
-    Term **order = rarest_first(terms, count);
-    Matching matching = {segment, terms, order, count, start, end - start, weights.len / (Py_ssize_t)sizeof(float), weights.buf,
-                         permitted.len ? permitted.buf : NULL, average, most};
-    result = order ? found_best(&matching, floor) : PyErr_NoMemory();
-    free(order);
-    free_terms(terms, count);
-done:
-    PyBuffer_Release(&weights);
-    PyBuffer_Release(&permitted);
-    return result;
-}
-
 /* How many memories have any of the terms that count together, but for those who are masked; -1 if positions lie. `met` is
    room for a bit for each memory. */
 static Py_ssize_t count_having(const Segment *segment, const Term *term, const Py_buffer *masked, uint8_t *met)
@@ -514,6 +499,7 @@ static Py_ssize_t count_having(const Segment *segment, const Term *term, const P
         }
         return having;
     }
+    if (!term->count) return 0;
     memset(met, 0, segment->memories / 8 + 1);
     for (Py_ssize_t at = 0; at < outside; at++) {
         if (out[at] < 0 || out[at] >= segment->memories) return -1;
@@ -526,29 +512,6 @@ static Py_ssize_t count_having(const Segment *segment, const Term *term, const P
             met[docs[at] / 8] |= 1 << docs[at] % 8;
         }
     return having;
-}
-
-static PyObject *having(PyObject *self, PyObject *given)
-{
-    PyObject *capsule, *places, *result = NULL;
-    Py_buffer masked;
-    if (!PyArg_ParseTuple(given, "OO!y*", &capsule, &PyList_Type, &places, &masked)) return NULL;
-    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    const Py_ssize_t count = PyList_Size(places);
-    Term *terms = segment ? take_terms(segment, places, NULL, 0, segment->memories) : NULL;
-    uint8_t *met = terms ? malloc(segment->memories / 8 + 1) : NULL;
-    if (met) result = PyList_New(count);
-    else if (terms) PyErr_NoMemory();
-    for (Py_ssize_t at = 0; result && at < count; at++) {
-        const Py_ssize_t found = count_having(segment, terms + at, &masked, met);
-        PyObject *number = found < 0 ? lying("there is no such memory") : PyLong_FromSsize_t(found);
-        if (number) PyList_SetItem(result, at, number);
-        else Py_CLEAR(result);
-    }
-    free(met);
-    if (terms) free_terms(terms, count);
-    PyBuffer_Release(&masked);
-    return result;
 }
 
 /* How a term compares with one that is looked for: below 0 if it is before it; LIES if the arrays lie. A term that was
@@ -582,35 +545,183 @@ static Py_ssize_t place_of(const Segment *segment, const char *wanted, Py_ssize_
     return low;
 }
 
-static PyObject *places_of(const Segment *segment, PyObject *term, PyObject *longer)
+/* Where what is wanted is: a term, and None or what no longer begins like it. */
+static int find_place(const Segment *segment, PyObject *wanted, Place *place)
 {
-    char *wanted, *beyond;
+    PyObject *longer;
+    const char *term, *beyond;
     Py_ssize_t length, far;
-    if (PyBytes_AsStringAndSize(term, &wanted, &length)) return NULL;
-    const Py_ssize_t first = place_of(segment, wanted, length);
-    Py_ssize_t last = first;
+    if (!PyArg_ParseTuple(wanted, "y#O", &term, &length, &longer)) return 0;
+    place->first = place->last = place_of(segment, term, length);
     if (longer != Py_None) {
-        if (PyBytes_AsStringAndSize(longer, &beyond, &far)) return NULL;
-        last = place_of(segment, beyond, far);
-    } else if (first >= 0 && first < segment->terms) {
-        const int order = compare(segment, first, wanted, length);
-        last = order == LIES ? -1 : first + (order == 0);
+        if (!PyArg_Parse(longer, "y#", &beyond, &far)) return 0;
+        place->last = place_of(segment, beyond, far);
+    } else if (place->first >= 0 && place->first < segment->terms) {
+        const int order = compare(segment, place->first, term, length);
+        place->last = order == LIES ? -1 : place->first + (order == 0);
     }
-    return first < 0 || last < first ? lying("there is no such term") : Py_BuildValue("nn", first, last);
+    return (place->first >= 0 && place->last >= place->first) || lying("there is no such term");
 }
 
 static PyObject *find(PyObject *self, PyObject *given)
 {
-    PyObject *capsule, *terms;
-    if (!PyArg_ParseTuple(given, "OO!", &capsule, &PyList_Type, &terms)) return NULL;
+    PyObject *capsule, *wanted;
+    Place place;
+    if (!PyArg_ParseTuple(given, "OO", &capsule, &wanted)) return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    PyObject *result = segment ? PyList_New(PyList_Size(terms)) : NULL;
-    for (Py_ssize_t at = 0; result && at < PyList_Size(terms); at++) {
-        PyObject *term, *longer, *places = NULL;
-        if (PyArg_ParseTuple(PyList_GetItem(terms, at), "OO", &term, &longer)) places = places_of(segment, term, longer);
-        if (places) PyList_SetItem(result, at, places);
-        else Py_CLEAR(result);
+    return segment && find_place(segment, wanted, &place) ? Py_BuildValue("nn", place.first, place.last) : NULL;
+}
+
+/* A segment that is searched: its spans, each with flags that say who may answer (or None: all may), everyone who no
+   longer holds, and where each of the wanted terms is. */
+typedef struct {
+    const Segment *segment;
+    PyObject *spans, *permitted;
+    Py_buffer masked;
+    Place *places;
+} Leaf;
+
+/* A question to the words of several segments. */
+typedef struct {
+    Leaf *leaves;
+    double *rarity;
+    Py_ssize_t count, terms;
+} Search;
+
+static int take_leaf(Leaf *leaf, PyObject *given, PyObject *wanted)
+{
+    PyObject *capsule, *segment;
+    if (!PyArg_ParseTuple(given, "OO!O!y*O", &capsule, &PyList_Type, &leaf->spans, &PyList_Type, &leaf->permitted,
+                          &leaf->masked, &segment))
+        return 0;
+    leaf->segment = PyCapsule_GetPointer(capsule, NAME);
+    if (!leaf->segment) return 0;
+    leaf->places = malloc((PyList_Size(wanted) + 1) * sizeof(Place));
+    if (!leaf->places) return PyErr_NoMemory() != NULL;
+    for (Py_ssize_t at = 0; at < PyList_Size(wanted); at++)
+        if (!find_place(leaf->segment, PyList_GetItem(wanted, at), leaf->places + at)) return 0;
+    return 1;
+}
+
+/* Add how many memories of a segment have each of the terms. */
+static int add_having(const Leaf *leaf, Py_ssize_t *having, Py_ssize_t count)
+{
+    Term *terms = take_terms(leaf->segment, leaf->places, NULL, count, 0, leaf->segment->memories);
+    uint8_t *met = terms ? malloc(leaf->segment->memories / 8 + 1) : NULL;
+    for (Py_ssize_t at = 0; met && at < count && !PyErr_Occurred(); at++) {
+        const Py_ssize_t found = count_having(leaf->segment, terms + at, &leaf->masked, met);
+        if (found < 0) lying("there is no such memory");
+        having[at] += found;
     }
+    if (terms && !met) PyErr_NoMemory();
+    free(met);
+    if (terms) free_terms(terms, count);
+    return !PyErr_Occurred();
+}
+
+/* Look up the wanted terms, and reckon what each of them counts in a store of so many memories. */
+static int take_search(Search *search, PyObject *leaves, PyObject *wanted, Py_ssize_t memories)
+{
+    search->terms = PyList_Size(wanted);
+    search->leaves = calloc(PyList_Size(leaves) + 1, sizeof(Leaf));
+    search->rarity = malloc((search->terms + 1) * sizeof(double));
+    Py_ssize_t *having = calloc(search->terms + 1, sizeof(Py_ssize_t));
+    if (!search->leaves || !search->rarity || !having) PyErr_NoMemory();
+    while (!PyErr_Occurred() && search->count < PyList_Size(leaves)) {
+        Leaf *leaf = search->leaves + search->count++;
+        if (take_leaf(leaf, PyList_GetItem(leaves, search->count - 1), wanted)) add_having(leaf, having, search->terms);
+    }
+    for (Py_ssize_t at = 0; !PyErr_Occurred() && at < search->terms; at++) {
+        const double others = (double)(memories - having[at]) + 0.5;
+        const double rarity = log((others > LEAST ? others : LEAST) / ((double)having[at] + 0.5));
+        search->rarity[at] = rarity > 0 ? rarity : LEAST;
+    }
+    free(having);
+    return !PyErr_Occurred();
+}
+
+static void free_search(Search *search)
+{
+    for (Py_ssize_t at = 0; search->leaves && at < search->count; at++) {
+        PyBuffer_Release(&search->leaves[at].masked);
+        free(search->leaves[at].places);
+    }
+    free(search->leaves);
+    free(search->rarity);
+}
+
+/* How the occurrences of terms are counted. */
+typedef struct {
+    Py_buffer weights;
+    double average;
+} Counting;
+
+/* Add the best of one span, from where to where it is and who in it may answer. */
+static int search_span(const Search *search, const Leaf *leaf, PyObject *span, PyObject *flags, const Counting *counting,
+                       Ranking *ranking)
+{
+    const Segment *segment = leaf->segment;
+    Py_buffer permitted = {0};
+    Py_ssize_t start, end;
+    if (!PyArg_ParseTuple(span, "nn", &start, &end)) return 0;
+    if (flags && flags != Py_None && PyObject_GetBuffer(flags, &permitted, PyBUF_SIMPLE)) return 0;
+    Term *terms = NULL, **order = NULL;
+    if (start < 0 || end < start || end > segment->memories || (permitted.buf && permitted.len != end - start))
+        lying("the arrays do not fit each other");
+    else if ((terms = take_terms(segment, leaf->places, search->rarity, search->terms, start, end))
+             && !(order = rarest_first(terms, search->terms)))
+        PyErr_NoMemory();
+    const Matching matching = {segment, terms, order, search->terms, start, end - start,
+                               counting->weights.len / (Py_ssize_t)sizeof(float), counting->weights.buf, permitted.buf,
+                               counting->average, ranking->most};
+    if (order) add_best(&matching, ranking);
+    free(order);
+    free_terms(terms, search->terms);
+    PyBuffer_Release(&permitted);
+    return !PyErr_Occurred();
+}
+
+/* The best memories of several segments that have any of the wanted terms, the last few of which count twice. */
+static PyObject *search(PyObject *self, PyObject *given)
+{
+    PyObject *leaves, *wanted, *result = NULL;
+    Py_ssize_t memories, doubled;
+    Search search = {0};
+    Counting counting;
+    Ranking ranking = {0};
+    if (!PyArg_ParseTuple(given, "O!O!nndy*n", &PyList_Type, &leaves, &PyList_Type, &wanted, &doubled, &memories,
+                          &counting.average, &counting.weights, &ranking.most))
+        return NULL;
+    if (ranking.most < 1) lying("nothing is wanted");
+    else if (take_search(&search, leaves, wanted, memories)) {
+        for (Py_ssize_t at = search.terms - doubled; at < search.terms; at++)
+            if (at >= 0) search.rarity[at] *= 2;
+        for (Py_ssize_t at = 0; at < search.count && !PyErr_Occurred(); at++) {
+            const Leaf *leaf = search.leaves + at;
+            for (Py_ssize_t span = 0; span < PyList_Size(leaf->spans); span++)
+                if (!search_span(&search, leaf, PyList_GetItem(leaf->spans, span), PyList_GetItem(leaf->permitted, span),
+                                 &counting, &ranking))
+                    break;
+        }
+        if (!PyErr_Occurred()) result = listed(ranking.scored, ranking.held);
+    }
+    free(ranking.scored);
+    free_search(&search);
+    PyBuffer_Release(&counting.weights);
+    return result;
+}
+
+/* What each of the wanted terms counts in a store of so many memories. */
+static PyObject *rarity(PyObject *self, PyObject *given)
+{
+    PyObject *leaves, *wanted, *result = NULL;
+    Py_ssize_t memories;
+    Search search = {0};
+    if (!PyArg_ParseTuple(given, "O!O!n", &PyList_Type, &leaves, &PyList_Type, &wanted, &memories)) return NULL;
+    if (take_search(&search, leaves, wanted, memories)) result = PyList_New(search.terms);
+    for (Py_ssize_t at = 0; result && at < search.terms; at++)
+        PyList_SetItem(result, at, PyFloat_FromDouble(search.rarity[at]));
+    free_search(&search);
     return result;
 }
 
@@ -713,8 +824,8 @@ static int note(Judged *judged, const Segment *segment, const Within *within, Py
 /* What one segment knows: it, its names, the memories that it has otherwise than they are, and the spans that are meant. */
 static int ask_segment(Judged *judged, PyObject *numbers, PyObject *part, const Within *within, int32_t list)
 {
-    PyObject *capsule, *names, *stale, *spans;
-    if (!PyArg_ParseTuple(part, "OO!OO!", &capsule, &PyList_Type, &names, &stale, &PyList_Type, &spans)) return 0;
+    PyObject *capsule, *names, *stale, *spans, *whole;
+    if (!PyArg_ParseTuple(part, "OO!OO!O", &capsule, &PyList_Type, &names, &stale, &PyList_Type, &spans, &whole)) return 0;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
     if (!segment || !leave(judged, numbers, stale)) return 0;
     for (Py_ssize_t at = 0; at < PyList_Size(spans); at++) {
@@ -739,17 +850,15 @@ static PyObject *verdict(Judged *judged, PyObject *numbers)
     return left ? Py_BuildValue("y#N", (const char *)judged->rows, kept * (Py_ssize_t)sizeof(Row), left) : NULL;
 }
 
-static PyObject *told(PyObject *self, PyObject *given)
+/* What segments tell of one ranking: numbers and scores. */
+static PyObject *told_of(PyObject *ranking, PyObject *parts, const Within *within, PyObject *aside)
 {
-    PyObject *numbers, *scores, *parts, *aside, *result = NULL;
-    Within within;
-    if (!PyArg_ParseTuple(given, "O!O!O!bLLO", &PyList_Type, &numbers, &PyList_Type, &scores, &PyList_Type, &parts,
-                          &within.kinds, &within.since, &within.until, &aside))
-        return NULL;
+    PyObject *numbers, *scores, *result = NULL;
+    if (!PyArg_ParseTuple(ranking, "O!O!", &PyList_Type, &numbers, &PyList_Type, &scores)) return NULL;
     Judged judged = {NULL, NULL, NULL, 0};
     int is_right = take_ranking(&judged, numbers, scores) && leave(&judged, numbers, aside);
     for (Py_ssize_t at = 0; is_right && at < PyList_Size(parts); at++)
-        is_right = ask_segment(&judged, numbers, PyList_GetItem(parts, at), &within, (int32_t)at);
+        is_right = ask_segment(&judged, numbers, PyList_GetItem(parts, at), within, (int32_t)at);
     if (is_right && !PyErr_Occurred()) result = verdict(&judged, numbers);
     free(judged.sought);
     free(judged.rows);
@@ -757,9 +866,25 @@ static PyObject *told(PyObject *self, PyObject *given)
     return result;
 }
 
+static PyObject *told(PyObject *self, PyObject *given)
+{
+    PyObject *rankings, *parts, *aside;
+    Within within;
+    if (!PyArg_ParseTuple(given, "O!O!bLLO", &PyList_Type, &rankings, &PyList_Type, &parts, &within.kinds, &within.since,
+                          &within.until, &aside))
+        return NULL;
+    PyObject *result = PyList_New(PyList_Size(rankings));
+    for (Py_ssize_t at = 0; result && at < PyList_Size(rankings); at++) {
+        PyObject *one = told_of(PyList_GetItem(rankings, at), parts, &within, aside);
+        if (one) PyList_SetItem(result, at, one);
+        else Py_CLEAR(result);
+    }
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, NULL},     {"find", find, METH_VARARGS, NULL},
-    {"having", having, METH_VARARGS, NULL}, {"best", best, METH_VARARGS, NULL},
+    {"search", search, METH_VARARGS, NULL}, {"rarity", rarity, METH_VARARGS, NULL},
     {"told", told, METH_VARARGS, NULL},     {NULL, NULL, 0, NULL},
 };
 

@@ -4,29 +4,27 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from recollect.store.sqlite.derived.kernel import Leaf, Part, Place, Ranking, Wanted
+
 def hold(*arrays: NDArray[Any]) -> Any: ...
-def find(segment: Any, terms: list[tuple[bytes, bytes | None]], /) -> list[tuple[int, int]]: ...
-def having(segment: Any, places: list[tuple[int, int]], masked: NDArray[Any], /) -> list[int]: ...
-def best(
-    segment: Any,
-    places: list[tuple[int, int]],
-    rarity: list[float],
-    weights: NDArray[Any],
-    permitted: NDArray[Any],
-    start: int,
-    end: int,
-    most: int,
+def find(segment: Any, wanted: Wanted, /) -> Place: ...
+def search(
+    leaves: list[Leaf],
+    wanted: list[Wanted],
+    doubled: int,
+    memories: int,
     average: float,
-    floor: float,
+    weights: NDArray[Any],
+    most: int,
     /,
-) -> tuple[list[int], list[float]]: ...
+) -> Ranking: ...
+def rarity(leaves: list[Leaf], wanted: list[Wanted], memories: int, /) -> list[float]: ...
 def told(
-    numbers: list[int],
-    scores: list[float],
-    parts: list[tuple[Any, list[str | None], frozenset[int], list[tuple[int, int]]]],
+    rankings: list[Ranking],
+    parts: list[Part],
     kinds: int,
     since: int,
     until: int,
     aside: frozenset[int],
     /,
-) -> tuple[bytes, list[int]]: ...
+) -> list[tuple[bytes, list[int]]]: ...

@@ -26,6 +26,7 @@ except ImportError:  # there was no compiler where it was installed from source
     COMPILED = False
 
 if TYPE_CHECKING:
+    from recollect.store.sqlite.derived.bm25 import Statistics
     from recollect.store.sqlite.derived.vectors import VectorSegment
     from recollect.store.sqlite.derived.words import Occurrences, WordSegment
 
@@ -161,6 +162,10 @@ def _better(scores: Floats, count: int) -> NDArray[np.intp]:
 
 Place = tuple[int, int]
 """From which term of a segment to which one: one, several that begin alike, or none."""
+Wanted = tuple[bytes, bytes | None]
+"""A term; with a second one, all from the first to before that."""
+Ranking = tuple[list[int], list[float]]
+"""Memories by number, best first, and what they score; equal ones by number."""
 
 
 def held(*arrays: NDArray[Any]) -> Any:
@@ -168,27 +173,61 @@ def held(*arrays: NDArray[Any]) -> Any:
     return _matching.hold(*arrays) if COMPILED else None
 
 
-def find(segment: WordSegment, wanted: Sequence[tuple[bytes, bytes | None]]) -> list[Place]:
-    """Where each term is; with a second one, all from the first to before that."""
+def find(segment: WordSegment, wanted: Wanted) -> Place:
+    """Where a term is."""
     if COMPILED:
-        return _matching.find(segment.handle, list(wanted))
-    found = []
-    for term, beyond in wanted:
-        first = _place(segment, term)
-        if beyond is not None:
-            found.append((first, _place(segment, beyond)))
-        else:
-            is_there = first + 1 < len(segment.cuts) and _text(segment, first) == term
-            found.append((first, first + is_there))
-    return found
+        return _matching.find(segment.handle, wanted)
+    term, beyond = wanted
+    first = _place(segment, term)
+    if beyond is not None:
+        return first, _place(segment, beyond)
+    is_there = first + 1 < len(segment.cuts) and _text(segment, first) == term
+    return first, first + is_there
 
 
-def having(segment: WordSegment, places: Sequence[Place], masked: Positions) -> list[int]:
-    """How many memories have each of these terms, but for those who are masked (ascending)."""
+class Leaf(NamedTuple):
+    """A segment that is searched, as the compiled loops take it."""
+
+    handle: Any
+    spans: list[tuple[int, int]]
+    permitted: list[NDArray[np.bool_] | None]
+    """Who of each span may answer; None for everyone."""
+    masked: Positions
+    """Everyone in the segment who no longer holds, asked or not: how rare a word is depends on all."""
+    segment: WordSegment
+
+
+def search(
+    leaves: list[Leaf], wanted: list[Wanted], counted: Statistics, most: int, doubled: int = 0
+) -> Ranking:
+    """The best memories that have any of the wanted terms, the last few of which count twice, exactly."""
+    average = counted.average
+    weights = bm25.weights(average)
     if COMPILED:
-        return _matching.having(segment.handle, list(places), masked)
-    found = (segment.occurrences(place).docs for place in places)
-    return [len(docs) - int(np.isin(masked, docs).sum()) for docs in found]
+        return _matching.search(leaves, wanted, doubled, counted.memories, average, weights, most)
+    counts = rarity(leaves, wanted, counted)
+    for at in range(len(counts) - doubled, len(counts)):
+        counts[at] *= 2
+    scoring = Scoring(counts, weights, average, most)
+    found: list[tuple[float, int]] = []
+    for leaf in leaves:
+        terms = [leaf.segment.occurrences(find(leaf.segment, each)) for each in wanted]
+        for span, permitted in zip(leaf.spans, leaf.permitted, strict=True):
+            floor = -found[most - 1][0] * NEARLY if len(found) >= most else 0.0
+            found = sorted([*found, *_scored(leaf.segment, terms, scoring, span, permitted, floor)])[:most]
+    return [number for _, number in found], [-score for score, _ in found]
+
+
+def rarity(leaves: list[Leaf], wanted: list[Wanted], counted: Statistics) -> list[float]:
+    """What each of the wanted terms counts."""
+    if COMPILED:
+        return _matching.rarity(leaves, wanted, counted.memories)
+    having = [0] * len(wanted)
+    for leaf in leaves:
+        for at, each in enumerate(wanted):
+            docs = leaf.segment.occurrences(find(leaf.segment, each)).docs
+            having[at] += len(docs) - int(np.isin(leaf.masked, docs).sum())
+    return [counted.rarity(count) for count in having]
 
 
 class Scoring(NamedTuple):
@@ -202,32 +241,20 @@ class Scoring(NamedTuple):
     most: int
 
 
-def best(
+def _scored(
     segment: WordSegment,
-    places: Sequence[Place],
+    terms: Sequence[Occurrences],
     scoring: Scoring,
     span: tuple[int, int],
     permitted: NDArray[np.bool_] | None,
-    floor: float = 0.0,
-) -> tuple[list[int], list[float]]:
-    """The numbers of the best `permitted` memories of a span, best first, and their scores exactly.
-
-    Nobody below the `floor` is wanted.
-    """
-    rarity, weights, average, most = scoring
-    if COMPILED:
-        flags = _ALL if permitted is None else permitted
-        return _matching.best(
-            segment.handle, list(places), list(rarity), weights, flags, *span, most, average, floor
-        )
-    terms = [segment.occurrences(place) for place in places]
+    floor: float,
+) -> list[tuple[float, int]]:
+    """The best `permitted` memories of a span, each with its score below zero; nobody below the `floor`."""
     chosen = _best(terms, scoring, span, permitted, floor)
     exact = np.zeros(len(chosen))
-    for term, rare in zip(terms, rarity, strict=True):
-        exact += bm25.weight(_looked_up(term, chosen) >> 8, segment.lengths[chosen], average) * rare
-    numbers = segment.numbers[chosen]
-    order = np.lexsort((numbers, -exact))[:most]
-    return numbers[order].tolist(), exact[order].tolist()
+    for term, rare in zip(terms, scoring.rarity, strict=True):
+        exact += bm25.weight(_looked_up(term, chosen) >> 8, segment.lengths[chosen], scoring.average) * rare
+    return list(zip((-exact).tolist(), segment.numbers[chosen].tolist(), strict=True))
 
 
 def _best(
@@ -292,23 +319,30 @@ class Within(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A segment, the memories that it has otherwise than they are, and from where to where it is asked."""
+    """A segment that tells of memories, as the compiled loops take it."""
 
-    segment: WordSegment
+    handle: Any
+    names: list[str | None]
     stale: frozenset[int]
+    """The memories that it has otherwise than they are."""
     spans: list[tuple[int, int]]
+    """From where to where it is asked."""
+    segment: WordSegment
 
 
 def told(
-    parts: Sequence[Part], numbers: list[int], scores: list[float], within: Within, aside: frozenset[int]
-) -> tuple[bytes, list[int]]:
-    """Of a ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside` has it.
-
-    Of several segments the first that has a memory tells.
-    """
+    rankings: list[Ranking], parts: list[Part], within: Within, aside: frozenset[int]
+) -> list[tuple[bytes, list[int]]]:
+    """Of each ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside` has
+    it. Of several segments the first that has a memory tells."""
     if COMPILED:
-        asked = [(each.segment.handle, each.segment.facts.names, each.stale, each.spans) for each in parts]
-        return _matching.told(numbers, scores, asked, *within, aside)
+        return _matching.told(rankings, parts, *within, aside)
+    return [_told(numbers, scores, parts, within, aside) for numbers, scores in rankings]
+
+
+def _told(
+    numbers: list[int], scores: list[float], parts: Sequence[Part], within: Within, aside: frozenset[int]
+) -> tuple[bytes, list[int]]:
     rows: dict[int, tuple[Any, ...] | None] = {}
     to_be_read = set(aside)
     for at, part in enumerate(parts):

@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.forks import mind_forks
-from recollect.store.sqlite.derived import files, spans
+from recollect.store.sqlite.derived import files
 from recollect.store.sqlite.derived.files import UNFINISHED, Unreadable
 from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.statements import Statements
 
 SUFFIX = ".segment"
-_NOBODY = np.empty(0, np.int64)
 _UNKNOWN = -1
 """Not the version of any state: what is broken is looked at again each time."""
 
@@ -33,10 +31,6 @@ class Listed(NamedTuple):
     generation: int | None
     upto: int
     size: int
-
-
-Held = Sequence[tuple[WordSegment, NDArray[np.int64]]]
-"""Segments of words, the newest first, each with the memories that it has otherwise than they are."""
 
 
 class Opened(NamedTuple):
@@ -53,21 +47,12 @@ class Opened(NamedTuple):
         """Whether a listed file can't be used: all are done without, until somebody makes them anew."""
         return bool(self.listed) and not self.words and not self.vectors
 
-    def held(self, changed: Sequence[int]) -> Held:
-        """The words' segments, the newest first, each with the memories that it has otherwise than they are.
-
-        `changed` are those that none has as they are now.
-        """
-        stale = np.array(sorted(changed), np.int64) if changed else _NOBODY
-        found = []
-        for segment in reversed(self.words):
-            found.append((segment, stale))
-            stale = spans.union(stale, segment.touched) if len(segment.touched) else stale
-        return found
-
     def of_generation(self, generation: int) -> list[VectorSegment]:
         """The segments of a generation."""
         return [segment for number, segment in self.vectors if number == generation]
+
+
+NO_SEGMENTS = Opened()
 
 
 class _Held(NamedTuple):
