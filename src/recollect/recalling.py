@@ -105,15 +105,18 @@ def recall(
     legs = ask(store, meaning, scope, question, options, facts)
     speakers = meant(question.searched, legs.speakers())
     rules = _rules(options, scope, question, speakers)
-    count = spare(options.limit) if rules.rereads else options.limit
+    count = max(options.limit, confidence.COMPARED) if rules.rereads else options.limit
     found_at_all, may_win = fused(legs, question, options, rules, count)
     if not found_at_all and query.strip():
         may_win = contenders(_last_resort(store, scope, question, options), rules, count)
         found_at_all = len(may_win)
-    loaded = store.load([item.candidate.key for item in may_win], scope.now) if may_win else {}
-    standings = {key: each.standing for key, each in loaded.items()}
-    ranked = score(may_win, standings, rules, count)
-    found = reread(ranked, loaded) if rules.rereads else [Reread(*each) for each in ranked]
+    loaded = _loaded(store, scope, may_win)
+    found = _ranked(may_win, loaded, rules, count)
+    if len(may_win) < found_at_all and any(each.multipliers for each in found[: options.limit]):
+        count = spare(options.limit)  # whoever steps back may leave a place to one further behind
+        _, may_win = fused(legs, question, options, rules, count)
+        loaded |= _loaded(store, scope, [item for item in may_win if item.candidate.key not in loaded])
+        found = _ranked(may_win, loaded, rules, count)
     likely = _likelihood(found, loaded, found_at_all, legs, question, rules)
     best = found[: options.limit]
     if CONFIDENCES.index(confidence.level(likely)) > CONFIDENCES.index(options.min_confidence):
@@ -135,6 +138,16 @@ def recall(
         confidence=confidence.level(likely),
         likelihood=likely,
     )
+
+
+def _loaded(store: Store, scope: Scope, may_win: Sequence[Fused]) -> dict[Key, Loaded]:
+    return {**store.load([item.candidate.key for item in may_win], scope.now)} if may_win else {}
+
+
+def _ranked(may_win: Sequence[Fused], loaded: Mapping[Key, Loaded], rules: Rules, count: int) -> list[Reread]:
+    """Those who win, best first, once they were read."""
+    ranked = score(may_win, {key: each.standing for key, each in loaded.items()}, rules, count)
+    return reread(ranked, loaded) if rules.rereads else [Reread(*each) for each in ranked]
 
 
 def _rules(options: Options, scope: Scope, question: Question, speakers: frozenset[str]) -> Rules:
