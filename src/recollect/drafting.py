@@ -17,8 +17,6 @@ from recollect.store.text import read, text_hash, with_labels
 from recollect.times import moment, moment_or_none
 from recollect.types import SECTORS, TIERS, TRUSTS, Draft, Memory
 
-_record = maker(Record)
-
 
 def new_id() -> str:
     """A UUIDv7: ids sort by when they were made."""
@@ -52,7 +50,7 @@ def checked(draft: Draft, now: datetime, vector: Vector | None = None) -> Record
     files = checks.names(draft.files, what="A file name")
     language = checks.language(draft.language)
     importance = checks.fraction(draft.importance, what="importance")
-    return _record(  # by place: named, they take four times as long
+    return maker(Record)(  # by place: named, they take four times as long
         checks.optional_name(draft.id, what="The id") or new_id(),
         "memory",
         content,
@@ -117,7 +115,7 @@ _fields_of = attrgetter(*Record.__slots__)
 
 def with_vector(record: Record, vector: Vector | None) -> Record:
     """The same record with a vector, which is its last field; sooner than `replace` makes it."""
-    return _record(*(*_fields_of(record)[:-1], vector))
+    return maker(Record)(*(*_fields_of(record)[:-1], vector))
 
 
 _UPDATABLE = sorted({*Draft.__slots__} - {"id", "vector"})

@@ -8,7 +8,7 @@ when the first of them is made, and all the others, from the standard library, w
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, MISSING, Field
 from functools import cache, partial
@@ -91,7 +91,7 @@ def _copied(written: type) -> dict[str, Any]:
 def _initialise(kind: type) -> None:
     """Give a class its `__init__`, which goes round what keeps objects of it as they are."""
     made: Any = kind
-    made.__init__ = _initialiser(_written[kind], "_set(self, '{}', {})")
+    made.__init__ = _of_fields(_written[kind], "__init__", "self", "_set(self, '{}', {})")
 
 
 _AWAITED = {"__init__": _Awaited("__init__", _initialise)} | {
@@ -112,43 +112,68 @@ def _fields(written: type) -> Iterator[tuple[str, Any]]:
             yield name, written.__dict__.get(name, MISSING)
 
 
-def _initialiser(written: type, line: str) -> Callable[..., None]:
-    """An `__init__` that takes the fields of a class, and does as a line says with each name and value."""
-    known: dict[str, Any] = {"_set": object.__setattr__}
-    taken, lines = ["self"], []
-    for name, default in _fields(written):
-        value = name
+def _of_fields(
+    written: type,
+    name: str,
+    first: str,
+    line: str,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+    **known: Any,
+) -> Callable[..., Any]:
+    """A function of the fields of a class, and of a first argument, if that has a name.
+
+    It does as a line says with the name and the value of each field, and what is said before and after.
+    """
+    known |= {"_set": object.__setattr__}
+    taken, lines = [first] if first else [], []
+    for field, default in _fields(written):
+        value = field
         if isinstance(default, Field):
-            known[f"_make_{name}"] = default.default_factory
-            value = f"_make_{name}() if {name} is _default_{name} else {name}"
+            known[f"_make_{field}"] = default.default_factory
+            value = f"_make_{field}() if {field} is _default_{field} else {field}"
         if default is not MISSING:
-            known[f"_default_{name}"] = default
-        taken.append("*" if not name else name if default is MISSING else f"{name}=_default_{name}")
-        if name:
-            lines.append(line.format(name, value))
-    exec(f"def __init__({', '.join(taken)}):\n " + "\n ".join(lines or ["pass"]), known)
-    made = known["__init__"]
-    made.__qualname__ = f"{written.__qualname__}.__init__"
+            known[f"_default_{field}"] = default
+        taken.append("*" if not field else field if default is MISSING else f"{field}=_default_{field}")
+        if field:
+            lines.append(line.format(field, value))
+    body = "\n ".join([*before, *lines, *after] or ["pass"])
+    exec(f"def {name}({', '.join(taken)}):\n {body}", known)
+    made = known[name]
+    made.__qualname__ = f"{written.__qualname__}.{name}"
     made.__module__ = written.__module__
     return made  # type: ignore[no-any-return]
 
 
-def maker(kind: Callable[Given, Made]) -> Callable[Given, Made]:
+def _maker(kind: Callable[Given, Made]) -> Callable[Given, Made]:
     """What makes objects of such a class from the same arguments, five times as fast.
 
-    Each is filled while it still belongs to a twin of that class which is not frozen.
+    Each is filled while it still belongs to a twin of that class which is not frozen. It is made when it is
+    first asked for, and kept.
 
     >>> from recollect.types import Leg
     >>> maker(Leg)(1, 0.5) == Leg(1, 0.5)
     True
     """
+    known: Any = kind
+    twin = type(known.__name__, (), {"__slots__": known.__slots__})
+    return _of_fields(
+        _written[known],
+        "made",
+        "",
+        "_made.{} = {}",
+        before=["_made = _new(_twin)"],
+        after=["_made.__class__ = _kind", "return _made"],
+        _new=object.__new__,
+        _twin=twin,
+        _kind=kind,
+    )
 
-    def make(*values: Given.args, **named: Given.kwargs) -> Made:
-        made = _twin(kind)(*values, **named)
-        made.__class__ = kind
-        return made  # type: ignore[no-any-return]
 
-    return make
+if TYPE_CHECKING:
+    maker = _maker
+else:
+    maker = cache(_maker)
 
 
 class Later:
@@ -183,9 +208,3 @@ def fill(made: object, **values: Any) -> None:
     """Set fields of a frozen object that nobody else has yet."""
     for name, value in values.items():
         object.__setattr__(made, name, value)
-
-
-@cache
-def _twin(kind: Any) -> Any:
-    filling = _initialiser(_written[kind], "self.{} = {}")
-    return type(kind.__name__, (), {"__slots__": kind.__slots__, "__init__": filling})

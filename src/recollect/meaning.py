@@ -20,12 +20,10 @@ from recollect.embed.base import (
 from recollect.embed.models import USUAL_WEIGHT, Unrelated
 from recollect.embed.settings import PROVIDERS, EmbedderSettings
 from recollect.errors import ConfigError, EmbedderError, EmbedderFailed, EmbedderMissing
-from recollect.frozen import dataclass
 from recollect.store.base import Generation, NamespaceFacts, Vector
 
 
-@dataclass(frozen=True, slots=True)
-class QueryVector:
+class QueryVector(NamedTuple):
     """A query's vector and the generation that it may be compared with; or, in the notes, why there is none.
 
     `languages` are those that the embedder knows; none means any. `weight` says how much it counts beside

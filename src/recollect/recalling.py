@@ -53,8 +53,6 @@ LONGEST_QUESTION = 2_000
 DEPTH = 100
 """How many candidates each leg brings, at least."""
 
-_made_hit = maker(Hit)
-
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
 
@@ -242,11 +240,9 @@ def ask(
     semantic = _similar_enough(_best_of([each.by_meaning for each in found]), options)
     if semantic and not keyword and question.keywords and question.mode != "semantic":
         question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
-    similarity = found[0].similarity
-    for each in found[1:]:
-        similarity |= each.similarity
+    similarity = {key: near for each in found for key, near in each.similarity.items()} if found[1:] else {}
     cut = words is not None and len(keyword) >= words.limit
-    return Legs(keyword, semantic, similarity, cut, len(question.keywords.words))
+    return Legs(keyword, semantic, similarity or found[0].similarity, cut, len(question.keywords.words))
 
 
 def _legs(vector: QueryVector, question: Question, options: Options) -> tuple[Words | None, Nearness | None]:
@@ -363,7 +359,7 @@ def _hit(
 ) -> Hit:
     complete = loaded.complete()
     memory = complete.memory
-    return _made_hit(
+    return maker(Hit)(
         memory,
         found.score,
         match_type(found.item),

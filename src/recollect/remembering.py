@@ -33,7 +33,6 @@ _GIVE_UP = 3
 _NO_TEXT_S_FAULT = (EmbedderMissing, EmbedderUnavailable)
 _log = logging.getLogger("recollect")
 Item = TypeVar("Item")
-_remembered = maker(Remembered)
 
 
 class Embedded(NamedTuple):
@@ -83,7 +82,7 @@ def remember_many(
     written: list[Remembered] = []
     with closing(writing), nullcontext() if is_one_batch else collecting.seldom:
         for added in writing:
-            written += [_remembered(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
+            written += [maker(Remembered)(a.id, a.outcome, a.embedded, a.near_duplicates) for a in added]
             if progress:
                 progress("storing", len(written), total)
     if writer is None:

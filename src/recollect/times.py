@@ -9,7 +9,7 @@ from recollect.errors import InvalidInput
 from recollect.types import When
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+MICROSECOND = timedelta(microseconds=1)
 _PLAIN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|\+00:00)").fullmatch
 """How programs write moments."""
 
@@ -51,12 +51,12 @@ def moment_or_none(value: When | None) -> datetime | None:
 
 def to_micros(value: datetime) -> int:
     """Microseconds since 1970; exact."""
-    return (value - EPOCH) // _MICROSECOND
+    return (value - EPOCH) // MICROSECOND
 
 
 def from_micros(value: int) -> datetime:
     """The inverse of `to_micros`."""
-    return EPOCH + value * _MICROSECOND
+    return EPOCH + value * MICROSECOND
 
 
 def micros_or_none(value: datetime | None) -> int | None:

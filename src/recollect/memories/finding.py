@@ -10,6 +10,7 @@ from typing import Any, Unpack, overload
 
 from recollect import checks, recalling
 from recollect.errors import InvalidInput
+from recollect.frozen import maker
 from recollect.later import Use
 from recollect.memories.front import Front, Id
 from recollect.query.timeframe import parse_timeframe
@@ -91,7 +92,7 @@ class Finding(Front):
             name: value for name, value in filters.items() if value is not None or name in _NEEDING_A_VALUE
         }
         if not given:
-            return Scope((self._namespace,), self._now())
+            return maker(Scope)((self._namespace,), self._now())
         since, until = moment_or_none(given.get("since")), moment_or_none(given.get("until"))
         checks.interval(since, until)
         languages = checks.names(given.get("language"), what="A language")

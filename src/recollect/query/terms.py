@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from recollect.frozen import dataclass
@@ -76,8 +76,7 @@ class Term(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a query: the terms that count as it, and whether longer words that begin so count too."""
 
     terms: tuple[str, ...]
@@ -329,15 +328,23 @@ def parse_query(
     (Phrase(alternatives=(('lost', 'updat'),)),)
     """
     languages = tuple(dict.fromkeys(languages)) or ("en",)
-    found = (chunk.group() for text in (query, *expansion) for chunk in _CHUNK.finditer(text))
-    chunks = list(islice(found, MOST_WORDS))
+    chunks = [chunk for text in (query, *expansion) for chunk in _CHUNK.findall(text)][:MOST_WORDS]
     stops = stop_words([language or detect(query) if len(languages) > 1 else languages[0]])
-    telling = [chunk for chunk in chunks if _without_apostrophes(fold(chunk)) not in stops]
-    words = dict.fromkeys(word for chunk in telling or chunks for word in _query_words(chunk, languages))
+    telling = [
+        chunk
+        for chunk in chunks
+        if (chunk.lower() if chunk.isalpha() and chunk.isascii() else _spelled(chunk)) not in stops
+    ]
+    words = dict.fromkeys([word for chunk in telling or chunks for word in _query_words(chunk, languages)])
     if prefix and len(words) <= SHORT_QUERY:
         words = {Word(word.terms, word.prefix or _may_begin_a_word(word)): None for word in words}
-    phrases = (_phrase(quoted, languages) for quoted in _QUOTED.findall(query)[:MOST_PHRASES])
-    return KeywordQuery(tuple(words), tuple(phrase for phrase in phrases if phrase.alternatives))
+    phrases = [_phrase(quoted, languages) for quoted in _QUOTED.findall(query)[:MOST_PHRASES]]
+    return KeywordQuery(tuple(words), tuple([phrase for phrase in phrases if phrase.alternatives]))
+
+
+def _spelled(chunk: str) -> str:
+    """As stop words are spelled."""
+    return _without_apostrophes(fold(chunk))
 
 
 def _without_apostrophes(word: str) -> str:

@@ -47,7 +47,8 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]
     keeps its place; the others are still there, behind what says something else.
     """
     texts = [memories[item.candidate.key] for item, _ in ranked]
-    if any(text.speaker is not None for text in texts):
+    speakers = [text.speaker for text in texts]
+    if speakers.count(None) < len(speakers):
         found = [_without_questions(*pair, text) for pair, text in zip(ranked, texts, strict=True)]
         found.sort(key=_SCORE, reverse=True)
         texts = [memories[each.item.candidate.key] for each in found]

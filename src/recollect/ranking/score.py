@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from functools import cached_property
@@ -125,21 +125,32 @@ class Rules:
             value *= multiplier
         return value
 
-    def settled(self, item: Fused, standing: Standing) -> Fused:
-        """With what is added once its salience is known."""
-        if self.fusion != "weighted":
-            return item
+    def settled(self, items: Sequence[Fused], standing: Sequence[Standing]) -> list[tuple[Fused, float]]:
+        """Candidates that stand so, with what is added once their salience is known, and what each comes to
+        before they are reordered by factors."""
+        if self.fusion == "weighted":
+            items = [self._used(*pair) for pair in zip(items, standing, strict=True)]
+        pairs = zip(items, standing, strict=True)
+        over = SUPERSEDED if self.superseded else 1.0
+        if self.fusion == "mix":
+            return [
+                (
+                    item,
+                    item.most
+                    * (1 - SALIENCE_SPAN * (1 - each.salience))
+                    * (over if each.superseded else 1.0),
+                )
+                for item, each in pairs
+            ]
+        boost = SECTOR_BOOST if self.fusion == "weighted" else {}
+        return [
+            (item, item.most * boost.get(each.sector, 1.0) * (over if each.superseded else 1.0))
+            for item, each in pairs
+        ]
+
+    def _used(self, item: Fused, standing: Standing) -> Fused:
         used = with_use(item, standing.salience, self.weights, self.moment)
         return used._replace(most=self.most(used))
-
-    def value(self, item: Fused, standing: Standing) -> float:
-        """What a candidate comes to that stands so, before it is reordered by factors."""
-        value = item.most
-        if self.fusion == "mix":
-            value *= 1 - SALIENCE_SPAN * (1 - standing.salience)
-        elif self.fusion == "weighted":
-            value *= SECTOR_BOOST[standing.sector]
-        return value * SUPERSEDED if standing.superseded and self.superseded else value
 
     def reordered(self, item: Fused, standing: Standing) -> float:
         """The mean of the factors that were asked for, times the multipliers."""
@@ -183,14 +194,9 @@ def score(
     Equal ones go by their better rank in a leg, then by age. Factors reorder those that would have been
     returned without them.
     """
-    standing_somehow = [
-        (rules.settled(each, standing), standing)
-        for each in found
-        if (standing := standings.get(each.candidate.key)) is not None
-    ]
-    winners = _first(
-        [(_place(item, rules.value(item, standing)), item) for item, standing in standing_somehow], limit
-    )
+    loaded = [each for each in found if each.candidate.key in standings]
+    standing = [standings[each.candidate.key] for each in loaded]
+    winners = _first([(_place(*each), each[0]) for each in rules.settled(loaded, standing)], limit)
     if rules.factors:
         winners = _first(
             [

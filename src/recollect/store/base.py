@@ -7,7 +7,6 @@ Every method names its namespace, or takes a Scope that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -44,8 +43,7 @@ Key: TypeAlias = int | tuple[str, int]
 """What a backend calls a memory or a session; a number within a namespace comes with its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """The model that a set of vectors was made with."""
 
     model: str
@@ -131,16 +129,14 @@ class Candidate(NamedTuple):
     created: int
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """What the keyword leg is asked: memories that contain the words, by BM25, at most `limit` of a scope."""
 
     query: KeywordQuery
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Nearness:
+class Nearness(NamedTuple):
     """What the semantic leg is asked: memories near a vector of a generation, at most `limit` of a scope."""
 
     generation: Generation
@@ -148,13 +144,12 @@ class Nearness:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What both legs found in a scope, best first, and how near to the vector what the words found is."""
 
-    by_words: Sequence[Candidate] = field(default_factory=list)
-    by_meaning: Sequence[Candidate] = field(default_factory=list)
-    similarity: dict[Key, float] = field(default_factory=dict)
+    by_words: Sequence[Candidate] = ()
+    by_meaning: Sequence[Candidate] = ()
+    similarity: dict[Key, float] = {}  # noqa: RUF012 - nobody adds to it
 
 
 class Complete(NamedTuple):

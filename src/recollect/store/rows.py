@@ -11,12 +11,11 @@ from typing import Any
 
 from recollect.frozen import maker
 from recollect.store.base import Candidate, Complete, Generation, Loaded, NamespaceFacts, Standing
-from recollect.times import from_micros, from_micros_or_none
+from recollect.times import EPOCH, MICROSECOND, from_micros, from_micros_or_none
 from recollect.types import Memory, Scope, Session, Successor, Tuned
 
 Row = Sequence[Any]
 MEMORY_COLUMNS = 30
-_memory = maker(Memory)
 _candidate = partial(tuple.__new__, Candidate)
 _standing = partial(tuple.__new__, Standing)
 _loaded = partial(tuple.__new__, Loaded)
@@ -101,12 +100,12 @@ def memory(row: Row) -> Memory:
         salience, access_count, token_count, language, tags, files, summary, speaker, session, metadata,
         source, trust, valid_from, valid_until, superseded_by, expires_at, deleted_at, document, headings,
     ) = row[:MEMORY_COLUMNS]  # fmt: skip
-    return _memory(
+    return maker(Memory)(
         id,
         namespace,
         content,
-        from_micros(created_at),
-        from_micros(updated_at),
+        EPOCH + created_at * MICROSECOND,
+        EPOCH + updated_at * MICROSECOND,
         None if accessed_at is None else from_micros(accessed_at),
         sector,
         tier,

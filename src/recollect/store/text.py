@@ -10,8 +10,6 @@ from recollect.frozen import maker
 from recollect.query.terms import terms_and_keys, terms_of
 from recollect.store.base import Analysed, Text
 
-_analysed = maker(Analysed)
-
 
 def embedded_text(content: str, speaker: str | None, headings: Sequence[str], title: str | None) -> str:
     """The text that a vector is made from: who said it, or where in a document it stands, comes first.
@@ -46,7 +44,7 @@ def analyse_read(text: Text, terms: str, keys: tuple[int, ...]) -> Analysed:
     """What `analyse` says of a text whose content was read before."""
     labels = [text.speaker, text.title, *text.headings, *text.tags, *text.files]
     keys = keys if text.kind == "memory" and text.speaker is None else ()
-    return _analysed(with_labels(terms, labels, text.language), text_hash(text.content), keys)
+    return maker(Analysed)(with_labels(terms, labels, text.language), text_hash(text.content), keys)
 
 
 def with_labels(terms: str, labels: Iterable[str | None], language: str) -> str:

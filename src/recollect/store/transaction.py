@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
@@ -145,7 +144,7 @@ class Transaction:
         if number is not None:
             return number, False
         number = self.next_number("generation")
-        self.run("make_generation", number=number, **asdict(generation))
+        self.run("make_generation", number=number, **generation._asdict())
         return number, True
 
     def set_vector(self, key: int, generation: int, hash: bytes, vector: Vector) -> None:

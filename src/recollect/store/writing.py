@@ -32,7 +32,6 @@ _NOT_OWN = ("session", "position", "document", "near_keys", "vector")
 OWN_COLUMNS = tuple(name for name in Record.__slots__ if name not in _NOT_OWN)
 _values_of = attrgetter(*OWN_COLUMNS)
 _OF_VECTOR = ("namespace", "generation", "memory", "embedding")
-_added = maker(Added)
 
 
 class Known(NamedTuple):
@@ -98,7 +97,7 @@ class Writer(Transaction):
         embedded = record.vector is not None and generation is not None
         if embedded:
             self._add_vector(generation, key, record.vector)
-        return _added(record.id, "added", embedded, self._link_near_duplicates(key, record, similar))
+        return maker(Added)(record.id, "added", embedded, self._link_near_duplicates(key, record, similar))
 
     def _add_vector(self, generation: int | None, key: int, vector: Vector | None) -> None:
         self.soon_each("add_vector", _OF_VECTOR, [(self.namespace, generation, key, vector)])

@@ -1,8 +1,10 @@
-"""Both legs of one question: each looks for its best, then they are judged together."""
+"""Both legs of one question: each looks for its best, and whoever must be read is read in one statement."""
 
 from __future__ import annotations
 
-from recollect.store.base import Found, Nearness, Words
+from collections.abc import Sequence
+
+from recollect.store.base import Candidate, Found, Nearness, Words
 from recollect.store.sqlite import search
 from recollect.store.sqlite.derived.newer import Newer
 from recollect.store.sqlite.derived.shelf import Opened
@@ -36,12 +38,20 @@ def ask(
     worded = None
     if ground.leaves and namespaces and words and words.query:
         worded = by_words(statements, namespaces, words, ground, allowed)
-    first = [leg.first for leg in (worded, near) if leg is not None]
-    judged = iter(jury.judged(first, near.doubtful if near else ()) if first else ())
-    if worded is not None:
-        found = worded.found(jury, next(judged))
-    else:
+    found: Sequence[Candidate]
+    nearest: Sequence[Candidate] | None = None
+    if worded is None:
         found = search.match(statements, namespaces, scope, words)
+    else:
+        first = jury.told_at_once(worded.first)
+        if first is None:
+            asked = [worded.first, near.first] if near else [worded.first]
+            first, *others = jury.judged(asked, near.doubtful if near else ())
+            nearest = others[0] if others else None
+        found = worded.found(jury, first)
     if near is None:
         return Found(found)
-    return Found(found, near.found(jury, next(judged)), near.similarities(found))
+    similarity = near.similarities(found)  # while another thread may still look for the nearest
+    if nearest is None:
+        (nearest,) = jury.judged([near.first], near.doubtful)
+    return Found(found, near.found(jury, nearest), similarity)

@@ -162,7 +162,8 @@ class Connections:
             self._writer = None
 
     def _take(self) -> apsw.Connection:
-        self._check_open()  # without the lock of the writer, who may hold it for long
+        if self._closed or self._inherited or self._identify() != self._identity:
+            self._check_open()  # without the lock of the writer, who may hold it for long
         with self._pool:
             connection = self._idle.pop() if self._idle else self._open_reader()
             self._taken[connection] = threading.get_ident()
@@ -389,7 +390,7 @@ class _Reading(AbstractContextManager[apsw.Connection]):
             self._give_back()
         except (apsw.Error, OSError) as other:
             raise self._connections._in_our_words(other) from other
-        if isinstance(error, (apsw.Error, OSError)):
+        if error is not None and isinstance(error, (apsw.Error, OSError)):
             raise self._connections._in_our_words(error) from error
 
     def _give_back(self) -> None:

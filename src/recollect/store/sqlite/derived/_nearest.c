@@ -3,6 +3,9 @@
    Whatever a file says is data: every position and code that is read from one is checked before it is used,
    and a wrong one raises IndexError, as numpy does. */
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -12,6 +15,7 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 #define THREADS
@@ -306,14 +310,20 @@ typedef struct {
     float scale;
 } Whole;
 
-static int take_whole(Whole *whole, const float *vector, Py_ssize_t size)
+static void take_whole(Whole *whole, const float *vector, Py_ssize_t size)
 {
     float largest = 1e-30f;
     for (Py_ssize_t at = 0; at < size; at++) largest = fmaxf(largest, fabsf(vector[at]));
     whole->scale = largest / INT16_MAX;
-    whole->values = malloc((size + 1) * sizeof(int16_t));
-    for (Py_ssize_t at = 0; whole->values && at < size; at++)
+    for (Py_ssize_t at = 0; at < size; at++)
         whole->values[at] = (int16_t)fmaxf(-INT16_MAX, fminf(INT16_MAX, rintf(vector[at] / whole->scale)));
+}
+
+/* The same, in room of its own. */
+static int make_whole(Whole *whole, const float *vector, Py_ssize_t size)
+{
+    whole->values = malloc((size + 1) * sizeof(int16_t));
+    if (whole->values) take_whole(whole, vector, size);
     return whole->values != NULL;
 }
 
@@ -535,19 +545,23 @@ static void look_closely(const Segment *segment, const Whole *vector, Best *best
     free(estimates);
 }
 
-/* A question on its way. Whoever has time takes the next part of the span: the thread that asked, and the helper, each
-   with its own best so far. All but the arrays is guarded by `turn` once it was begun. */
+/* A question on its way. Whoever has time first makes it ready, and then takes the next part of the span: the thread that
+   asked, and the helper, each with its own best so far. All but the arrays is guarded by `turn` once it was begun. */
+enum { NEW, BEING_MADE_READY, READY };
+
 typedef struct Asked {
     PyObject *capsule;
     const Segment *segment;
-    float *vector;
+    float *vector, *left;
     Whole whole;
     uint8_t *tables, *allowed;
     Question question;
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
-    int is_shared, is_helped, is_looked, era;
+    int stage, is_shared, is_helped, is_looked, era;
 } Asked;
+
+static void make_ready(Asked *asked);
 
 /* The best of the next part, and so on until there is none. */
 static Py_ssize_t take_part(Asked *asked)
@@ -571,9 +585,26 @@ static int is_there = 0, era = 0; /* a forked child begins another era */
 #define LOCK pthread_mutex_lock(&turn);
 #define UNLOCK pthread_mutex_unlock(&turn);
 
+/* Whoever comes first makes it ready, and whoever comes then waits for that. */
+static void see_that_it_is_ready(Asked *asked)
+{
+    if (asked->stage == NEW) {
+        asked->stage = BEING_MADE_READY;
+        UNLOCK
+        make_ready(asked);
+        LOCK
+        asked->stage = READY;
+        pthread_cond_broadcast(&done);
+    }
+    while (asked->stage != READY) pthread_cond_wait(&done, &turn);
+}
+
 /* The helper: one thread for the whole process, which sleeps until something is asked. */
 static void *help(void *nothing)
 {
+#ifdef SCHED_BATCH
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}); /* who wakes it goes on, even on the same processor */
+#endif
     LOCK
     for (;;) {
         while (!waiting) pthread_cond_wait(&news, &turn);
@@ -581,6 +612,7 @@ static void *help(void *nothing)
         waiting = NULL;
         if (asked->next >= asked->end) continue;
         asked->is_helped = 1;
+        see_that_it_is_ready(asked);
         while (asked->next < asked->end) {
             const Py_ssize_t first = take_part(asked), last = asked->next;
             UNLOCK
@@ -638,17 +670,21 @@ static void ask_helper(Asked *asked, Py_ssize_t worth)
     UNLOCK
 }
 
-/* Nobody else looks at it any more. What was begun before a fork is begun anew: its helper is not here. */
+/* What was begun before a fork is begun anew: its helper is not here. */
+static void mind_fork(Asked *asked)
+{
+    if (asked->era == era) return;
+    asked->era = era;
+    asked->stage = NEW;
+    asked->next = asked->start;
+    asked->is_shared = asked->is_helped = asked->is_looked = 0;
+    asked->best[0].held = asked->best[1].held = 0;
+}
+
+/* Nobody else looks at it any more. */
 static void part_from_helper(Asked *asked)
 {
     LOCK
-    if (asked->era != era) {
-        asked->era = era;
-        asked->is_helped = asked->is_looked = 0;
-        asked->best[0].held = asked->best[1].held = 0;
-        asked->best[0].least = asked->best[1].least = -INFINITY;
-        if (asked->next > asked->start) look_through(&asked->question, asked->start, asked->end, BLOCK, asked->best);
-    }
     if (waiting == asked) waiting = NULL;
     while (asked->is_helped) pthread_cond_wait(&done, &turn);
     UNLOCK
@@ -658,11 +694,19 @@ static void part_from_helper(Asked *asked)
 #define UNLOCK
 #define ask_helper(asked, worth)
 #define part_from_helper(asked)
+#define mind_fork(asked)
+
+static void see_that_it_is_ready(Asked *asked)
+{
+    if (asked->stage == NEW) make_ready(asked);
+    asked->stage = READY;
+}
 #endif
 
 static void free_asked(Asked *asked)
 {
     free(asked->vector);
+    free(asked->left);
     free(asked->whole.values);
     free(asked->tables);
     free(asked->allowed);
@@ -676,6 +720,7 @@ static void drop_asked(PyObject *capsule)
 {
     Asked *asked = PyCapsule_GetPointer(capsule, ASKED);
     LOCK
+    mind_fork(asked);
     asked->next = asked->end;
     UNLOCK
     part_from_helper(asked);
@@ -695,30 +740,33 @@ static float sampled(const Asked *asked, Best *best)
     return least;
 }
 
-/* What is left of the vector beyond the centre, in tables. */
-static int take_vector(Asked *asked, const float *vector)
+/* The vector in tables and in whole numbers, and what the best come to at least. */
+static void make_ready(Asked *asked)
 {
     const Segment *segment = asked->segment;
-    float *left = malloc((segment->size + 1) * sizeof(float));
-    if (!left) return 0;
-    for (Py_ssize_t at = 0; at < segment->size; at++) left[at] = vector[at] - segment->centre[at];
-    memcpy(asked->vector, vector, segment->size * sizeof(float));
-    take_question(&asked->question, left, segment->size);
-    free(left);
-    return take_whole(&asked->whole, vector, segment->size);
+    for (Py_ssize_t at = 0; at < segment->size; at++) asked->left[at] = asked->vector[at] - segment->centre[at];
+    take_question(&asked->question, asked->left, segment->size);
+    take_whole(&asked->whole, asked->vector, segment->size);
+    asked->best[0].least = asked->best[1].least = -INFINITY;
+    if (!asked->allowed) asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
 }
 
 static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *permitted, Py_ssize_t closely)
 {
     const Segment *segment = asked->segment;
-    asked->vector = malloc((segment->size + 1) * sizeof(float));
+    const size_t floats = (segment->size + 1) * sizeof(float);
+    asked->vector = malloc(floats);
+    asked->left = malloc(floats);
+    asked->whole.values = malloc((segment->size + 1) * sizeof(int16_t));
     asked->tables = malloc(eights(segment) * 32 + 1);
     asked->allowed = permitted->len ? malloc(permitted->len) : NULL;
-    if (!asked->vector || !asked->tables || (permitted->len && !asked->allowed)) return 0;
+    if (!asked->vector || !asked->left || !asked->whole.values || !asked->tables || (permitted->len && !asked->allowed))
+        return 0;
+    memcpy(asked->vector, vector->buf, vector->len);
     if (permitted->len) memcpy(asked->allowed, permitted->buf, permitted->len);
     asked->question = (Question){segment->signs, asked->tables, segment->trust, segment->offset, segment->scale,
                                  asked->allowed, asked->start, eights(segment), 0, 0};
-    return make_room(asked->best, closely) && make_room(asked->best + 1, closely) && take_vector(asked, vector->buf);
+    return make_room(asked->best, closely) && make_room(asked->best + 1, closely);
 }
 
 static PyObject *begin(PyObject *self, PyObject *given)
@@ -740,8 +788,6 @@ static PyObject *begin(PyObject *self, PyObject *given)
                          .most = most, .exact = exact};
         if (!take_asked(asked, &vector, &permitted, closely)) PyErr_NoMemory();
         else result = PyCapsule_New(asked, ASKED, drop_asked);
-        if (result && !permitted.len)
-            asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
         if (result) ask_helper(asked, worth);
     }
     if (asked && !result) free_asked(asked);
@@ -755,6 +801,8 @@ static Best *chosen(Asked *asked)
 {
     Best *mine = asked->best, *other = asked->best + 1;
     LOCK
+    mind_fork(asked);
+    see_that_it_is_ready(asked);
     while (asked->next < asked->end) {
         const Py_ssize_t first = take_part(asked), last = asked->next;
         asked->is_shared = 1;
@@ -827,7 +875,7 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
 {
     Asked *asked = PyCapsule_GetPointer(capsule, ASKED);
     if (!asked) return NULL;
-    Near *nearest = malloc((asked->best[0].wanted + 1) * sizeof(Near));
+    Near *nearest = malloc((asked->most + 1) * sizeof(Near));
     if (!nearest) return PyErr_NoMemory();
     Best *best;
     Py_BEGIN_ALLOW_THREADS
@@ -860,7 +908,7 @@ static PyObject *nearest_at(PyObject *self, PyObject *given)
         goto ended;
     }
     nearest = malloc((count + 1) * sizeof(Near));
-    if (!make_room(&best, count + 1) || !nearest || !take_whole(&whole, vector.buf, segment->size)) {
+    if (!make_room(&best, count + 1) || !nearest || !make_whole(&whole, vector.buf, segment->size)) {
         PyErr_NoMemory();
         goto ended;
     }
@@ -910,7 +958,7 @@ static PyObject *similar(PyObject *self, PyObject *given)
     const float base = product_with_centre(segment, vector.buf);
     const Py_ssize_t count = PyList_Size(wanted);
     places = stand(segment, wanted, start, end);
-    if (places && !take_whole(&whole, vector.buf, segment->size)) PyErr_NoMemory();
+    if (places && !make_whole(&whole, vector.buf, segment->size)) PyErr_NoMemory();
     for (Py_ssize_t at = 0; places && !PyErr_Occurred() && at < count; at++) {
         const Py_ssize_t place = places[at];
         if (at + AHEAD < count && places[at + AHEAD] >= 0)
