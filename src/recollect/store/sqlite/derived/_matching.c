@@ -133,7 +133,7 @@ typedef struct {
 } Matching;
 
 /* The best so far: where they stand, and what they come to. Nobody below the floor is wanted. Of a block, whose scores are
-   0 but for those who were reached. */
+   0 but for those who were reached: what a term counts is never 0, so each is noted once. */
 typedef struct {
     float floor, *scores, *heap, *values;
     uint16_t *together;
@@ -172,6 +172,7 @@ static int add_list(const Matching *matching, List *list, float rarity, Py_ssize
     const uint8_t *allowed = matching->allowed ? matching->allowed + (first - matching->start) : NULL;
     const float *weights = matching->weights;
     float *scores = finding->scores;
+    int16_t *reached = finding->reached;
     const uint64_t size = (uint64_t)(last - first), known = (uint64_t)matching->known;
     const Py_ssize_t end = list->last;
     Py_ssize_t at = list->next, reaching = finding->reaching;
@@ -180,7 +181,8 @@ static int add_list(const Matching *matching, List *list, float rarity, Py_ssize
         if (doc >= size) break;
         if (code >= known) return 0;
         if (code < ONCE || (allowed && !allowed[doc])) continue; /* what was struck out stands there no time */
-        if (scores[doc] == 0 && reaching < MEMORIES) finding->reached[reaching++] = (int16_t)doc;
+        reached[reaching] = (int16_t)doc; /* noted if it is the first term that reaches it: no branch to guess */
+        reaching += scores[doc] == 0;
         scores[doc] += weights[code] * rarity;
     }
     finding->reaching = reaching;
@@ -218,7 +220,8 @@ static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_
             is_right = 0;
             continue;
         }
-        if (finding->scores[doc] == 0 && finding->reaching < MEMORIES) finding->reached[finding->reaching++] = doc;
+        finding->reached[finding->reaching] = doc;
+        finding->reaching += finding->scores[doc] == 0;
         finding->scores[doc] += matching->weights[code] * rarity;
     }
     return is_right;
@@ -355,7 +358,7 @@ static int make_finding(Finding *finding, const Matching *matching, double floor
     finding->heap = calloc(matching->most, sizeof(float));
     finding->together = calloc(MEMORIES, sizeof(uint16_t));
     finding->met = malloc(MEMORIES * sizeof(int16_t));
-    finding->reached = malloc(MEMORIES * sizeof(int16_t));
+    finding->reached = malloc((MEMORIES + 1) * sizeof(int16_t));
     return finding->scores && finding->heap && finding->together && finding->met && finding->reached && has_room(finding);
 }
 
