@@ -24,6 +24,8 @@ try:
     COMPILED = True
 except ImportError:  # there was no compiler where it was installed from source
     COMPILED = False
+_BUILT = COMPILED
+"""Handles are kept, so they are made even while somebody wants to see what numpy finds."""
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.derived.bm25 import Statistics
@@ -63,7 +65,7 @@ def held_vectors(*arrays: NDArray[Any], path: Path | None = None) -> Any:
     With a path, the few rows that are looked at to all digits are read from that file: around each that is
     looked at where it is mapped, the system would map sixteen pages, and in the end most of the array.
     """
-    if not COMPILED:
+    if not _BUILT:
         return None
     try:
         place = files.place_of(path, "fine") if path else -1
@@ -170,7 +172,7 @@ Ranking = tuple[list[int], list[float]]
 
 def held(*arrays: NDArray[Any]) -> Any:
     """The arrays of a segment of words, to be asked again and again."""
-    return _matching.hold(*arrays) if COMPILED else None
+    return _matching.hold(*arrays) if _BUILT else None
 
 
 def find(segment: WordSegment, wanted: Wanted) -> Place:
