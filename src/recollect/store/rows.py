@@ -19,6 +19,7 @@ MEMORY_COLUMNS = 30
 _candidate = partial(tuple.__new__, Candidate)
 _standing = partial(tuple.__new__, Standing)
 _loaded = partial(tuple.__new__, Loaded)
+_completed = partial(tuple.__new__, Complete)
 _READ = itemgetter(2, 3, 14, 18)
 """Id, content, language and speaker, of the columns of a memory."""
 _STANDING = itemgetter(7, 10, 11, 24, 25)
@@ -115,7 +116,7 @@ def memory(row: Row) -> Memory:
         access_count,
         token_count,
         language,
-        () if tags == "[]" else strings(tags),
+        () if tags == "[]" else _read_strings(tags) if type(tags) is str else tuple(tags),
         () if files == "[]" else strings(files),
         summary,
         speaker,
@@ -166,7 +167,7 @@ def _complete(row: Row) -> Complete:
         )
     if z_id is not None:
         successor = Successor(z_id, z_content[:200], from_micros(z_created))
-    return Complete(found, session, successor, related)
+    return _completed((found, session, successor, related))
 
 
 def session(row: Row) -> Session:
