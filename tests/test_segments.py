@@ -482,3 +482,54 @@ def test_the_best_of_several_lists_are_those_of_all(
     best = sorted(everyone, key=lambda each: (-each[1], each[0]))[:most]
     found = best_of([([n for n, _ in part], [score for _, score in part]) for part in parts], most)
     assert found == ([number for number, _ in best], [score for _, score in best])
+
+
+def pieces(memories: Memories) -> list[int]:
+    """How many memories each of the segments in memory has, once somebody has asked."""
+    memories.recall("harbour", mode="keyword", reinforce=False)
+    return [len(piece.rows) for piece in store_of(memories)._newer._pieces]
+
+
+def test_of_what_is_newer_only_the_newest_is_made_anew(memories: Memories) -> None:
+    memories.remember_many([Draft(f"The harbour number {number}") for number in range(150)])
+    memories.settle()
+    kept = [memories.remember(f"A new harbour, {number}").id for number in range(3)]
+    assert pieces(memories) == [3]
+    memories.remember("One more harbour")
+    assert pieces(memories) == [3, 1]
+    before = store_of(memories)._newer._pieces
+    memories.reinforce(kept[0])
+    assert pieces(memories) == [3, 1]
+    assert store_of(memories)._newer._pieces[0] is before[0]
+    memories.update(kept[1], text="No longer there")
+    assert pieces(memories) == [4]
+    memories.forget(kept[2])
+    assert store_of(memories)._newer._pieces == (), "what is forgotten leaves no trace in memory"
+    assert pieces(memories) == [3]
+    found = memories.recall("new harbour", mode="keyword", limit=5, reinforce=False)
+    assert {hit.memory.content for hit in found} >= {"A new harbour, 0", "One more harbour"}
+    assert not {"A new harbour, 1", "A new harbour, 2"} & {hit.memory.content for hit in found}
+
+
+def test_many_pieces_are_put_together(memories: Memories) -> None:
+    memories.remember_many([Draft(f"The harbour number {number}") for number in range(150)])
+    memories.settle()
+    most = 0
+    for number in range(30):
+        memories.remember(f"A new harbour, {number}")
+        most = max(most, len(pieces(memories)))
+    assert most <= 8
+    assert sum(pieces(memories)) == 30
+
+
+def test_changed_memories_are_found_as_they_are_now(memories: Memories) -> None:
+    ids = [memories.remember(f"The harbour number {number}", tags=["old"]).id for number in range(150)]
+    memories.settle()
+    memories.update(ids[7], tags=["new"])
+    memories.update(ids[8], text="A lighthouse")
+    memories.forget(ids[9])
+    for tag, expected in (("new", {ids[7]}), ("old", set(ids) - {ids[7], ids[9]})):
+        found = memories.recall("harbour lighthouse number", limit=200, tags=tag, reinforce=False)
+        assert {hit.memory.id for hit in found} == expected
+    (best, *_) = memories.recall("lighthouse", mode="keyword", reinforce=False)
+    assert best.memory.id == ids[8]

@@ -20,6 +20,9 @@ _AT_ONCE = 64
 _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
+_SPARSE = 12
+"""Of fewer than one of so many, the bytes of each are read sooner than the signs of every group that has one
+of them: a group's signs are as long as four vectors' bytes."""
 EXACT = 16
 """So many of the nearest are compared to all digits."""
 
@@ -74,7 +77,7 @@ class VectorSegment:
                 return kernel.nearest(self, vector, span, looked)
             return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
         among = spans.positions(self.memories, span, memories)
-        if len(among) <= looked.closely:
+        if len(among) <= max(looked.closely, (end - start) // _SPARSE):
             return partial(kernel.nearest_at, self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
