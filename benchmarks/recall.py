@@ -20,7 +20,6 @@ from recollect.evaluate.texts import questions
 from recollect.evaluate.timing import Latency
 from recollect.evaluate.vectors import WordVectors
 from recollect.meaning import Meaning, generation_of
-from recollect.ranking.rereading import spare
 from recollect.ranking.score import Rules
 from recollect.recalling import Options
 from recollect.store.base import Nearness, Words
@@ -46,7 +45,7 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
 
     def rank(text: str) -> object:
         rules = Rules("mix", scope.now, superseded=False)
-        _, kept[text, "may win"] = recalling.fused(kept[text], understand(text), options, rules, spare(10))
+        _, kept[text, "may win"] = recalling.fused(kept[text], understand(text), options, rules, 10)
         return kept[text, "may win"]
 
     return {

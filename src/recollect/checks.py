@@ -115,7 +115,7 @@ def query(value: object) -> str:
         raise InvalidInput(
             f"A query of {len(value):,} characters is too long: ask with at most {LONGEST_TEXT:,}."
         )
-    return _SURROGATE.sub("\ufffd", value)
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
 def queries(values: object) -> tuple[str, ...]:
