@@ -34,7 +34,7 @@
 #define STEPS 31 /* so that what 32 dimensions come to fits a byte */
 #define LANES 16
 #define SAMPLED 12
-#define PART 16384
+#define PART 4096
 #define FINER 254.0f
 #define FIRST 256
 
@@ -226,9 +226,10 @@ static void put_first(Best *best, Py_ssize_t wanted)
     }
 }
 
-/* Keep the wanted number of the highest, and note the lowest of them. */
+/* Keep the wanted number of the highest, if there are more, and note the lowest of them. */
 static void keep_best(Best *best)
 {
+    if (best->held <= best->wanted) return;
     put_first(best, best->wanted);
     best->held = best->wanted;
     best->least = best->scores[best->wanted - 1];
@@ -287,7 +288,6 @@ static void look_through(const Question *question, Py_ssize_t start, Py_ssize_t 
             look_at_group(question, at, next, best);
         }
     }
-    if (best->held > best->wanted) keep_best(best);
 }
 
 static int make_room(Best *best, Py_ssize_t wanted)
@@ -573,7 +573,7 @@ static Py_ssize_t take_part(Asked *asked)
 
 static void finish_choice(Asked *asked, Best *best)
 {
-    if (best->held > best->wanted) keep_best(best);
+    keep_best(best);
     look_closely(asked->segment, &asked->whole, best, asked->most);
 }
 
@@ -734,6 +734,7 @@ static float sampled(const Asked *asked, Best *best)
     if (apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + LANES >= wanted) return -INFINITY;
     best->wanted = 2 * wanted * BLOCK / apart + LANES;
     look_through(&asked->question, asked->start, asked->end, apart, best);
+    keep_best(best);
     const float least = best->held == best->wanted ? best->least : -INFINITY;
     best->held = 0;
     best->wanted = wanted;
@@ -813,6 +814,8 @@ static Best *chosen(Asked *asked)
     UNLOCK
     part_from_helper(asked);
     if (asked->is_looked) return other;
+    keep_best(mine);
+    keep_best(other);
     if (mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
         mine->held = other->held = 0;
         mine->least = -INFINITY;
@@ -844,7 +847,7 @@ static void put_in_order(const Segment *segment, const float *vector, const Whol
     const float base = product_with_centre(segment, vector);
     int8_t *row = malloc(segment->size + 1);
     best->wanted = most;
-    if (best->held > best->wanted) keep_best(best);
+    keep_best(best);
     for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
