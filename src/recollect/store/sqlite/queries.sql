@@ -296,6 +296,10 @@ ORDER BY m.number
 SELECT json_group_array(json_array(number, id, content, language)) FROM memory
 WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
 
+-- add_keyword_entries -- Those of new memories that were written without the trigger which writes them.
+INSERT INTO memory_words (rowid, terms, scope)
+SELECT number, terms, scope FROM memory WHERE number BETWEEN :first AND :last ORDER BY number
+
 -- add_memory -- A new memory; the triggers write its keyword entry.
 INSERT INTO memory (
   number, namespace, kind, expires_at, valid_from, valid_until, superseded_by, superseded_at, deleted_at,
