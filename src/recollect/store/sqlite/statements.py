@@ -28,7 +28,7 @@ _LONGEST = 16_000
 """Statements that are longer are not kept prepared by apsw."""
 _MOST_KNOWN = 100
 _FOR_TRIGGERS = {"add_memory": "add_keyword_entries"}
-"""What does the same as the triggers of a statement for all rows between two. FTS5 writes out what it has gathered
+"""What does the same as a statement's triggers, for all rows between two. FTS5 writes what it has gathered
 whenever a statement with triggers begins, and merges it with the rest: once for many rows is far less."""
 _MANY_IN_A_ROW = 100
 Known = TypeVar("Known")
