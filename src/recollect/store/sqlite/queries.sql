@@ -293,8 +293,8 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
 ORDER BY m.number
 
 -- similar_texts -- Those of these memories that are not deleted, as one value.
-SELECT json_group_array(json_array(number, id, content, language)) FROM memory
-WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
+SELECT json_group_array(json_array(number, id, content, language, json(tags), json(files), metadata, terms))
+FROM memory WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
 
 -- add_keyword_entries -- Those of new memories that were written without the trigger which writes them.
 INSERT INTO memory_words (rowid, terms, scope)
