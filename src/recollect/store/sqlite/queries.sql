@@ -594,6 +594,10 @@ DELETE FROM relation WHERE source = :source AND target = :target AND (:type IS N
 INSERT INTO session (number, namespace, id, started_at) VALUES (:number, :namespace, :id, :started_at)
 ON CONFLICT (namespace, id) DO UPDATE SET started_at = min(started_at, excluded.started_at) RETURNING number
 
+-- make_sessions -- The same, where the number of one that is there already is known.
+INSERT INTO session (number, namespace, id, started_at) VALUES (:number, :namespace, :id, :started_at)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = min(started_at, excluded.started_at)
+
 -- session_number -- What the rows call a session.
 SELECT number FROM session WHERE namespace = :namespace AND id = :id
 
