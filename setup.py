@@ -19,6 +19,7 @@ setup(
         for name in (
             "recollect.query._text",
             "recollect.ranking._mixing",
+            "recollect.store.sqlite.derived._coding",
             "recollect.store.sqlite.derived._matching",
             "recollect.store.sqlite.derived._nearest",
         )

@@ -12,6 +12,7 @@ import pytest
 
 import recollect
 from recollect import Memories, Receipt
+from recollect.query.duplicates import Said, features, overlap
 from recollect.store.sqlite import nearkeys
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.nearkeys import NearKeys
@@ -96,6 +97,17 @@ def test_it_makes_no_difference_in_which_portions_they_come(small: None, tmp_pat
     assert sum(map(len, expected)) > 500
     for name, portions in {"all": [300], "tens": [10] * 30, "mixed": [100, 1, 1, 8, 40, 1, 49, 100]}.items():
         assert linked(name, portions) == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_neighbours_are_compared_wherever_they_could_matter(seed: int) -> None:
+    chance = random.Random(seed)
+    said = [chance.choices("abcdefgh"[: chance.randint(1, 8)], k=chance.randint(1, 12)) for _ in range(60)]
+    said += [[*each[:-1], "z"] for each in said]
+    pairs = [(one, other) for one in said for other in said]
+    expected = [overlap(features(one), features(other)) for one, other in pairs]
+    assert [Said(one).is_nearly(Said(other)) for one, other in pairs] == expected
+    assert 0 < sum(expected) < len(pairs)
 
 
 @pytest.fixture

@@ -450,3 +450,35 @@ def test_a_file_s_writer_holds_more_of_it_only_while_much_is_written(tmp_path: P
         assert writer.pragma("cache_size") == -connections.CACHE_OF_BULK
         memories.remember("The harbour is closed.")
         assert writer.pragma("cache_size") == -connections.CACHE
+
+
+def test_many_sessions_of_one_call_are_as_if_they_came_one_by_one(open_memories: OpenMemories) -> None:
+    memories = open_memories()
+    memories.remember("They met before", session="s2", created_at="2026-01-03")
+    drafts = [
+        Draft(
+            f"turn {number} of a talk",
+            id=f"t{number}",
+            session=f"s{number % 6}",
+            created_at=f"2026-01-{day:02}",
+        )
+        for number, day in zip(range(18), range(19, 1, -1), strict=True)
+    ]
+    memories.remember_many(drafts)
+    began = [memories.session(f"s{number}").started_at.day for number in range(6)]
+    assert began == [7, 6, 3, 4, 3, 2]
+    rows = memories._store.dump(memories.namespace, vectors=False)
+    places = {row["id"]: row["position"] for row in rows if row["type"] == "memory"}
+    assert [places[f"t{number}"] for number in (0, 6, 12, 2, 8, 14)] == [0, 1, 2, 1, 2, 3]
+
+
+def test_keyword_entries_follow_what_was_written_many_at_once(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as memories:
+        memories.remember_many([Draft(f"walrus number {number}", id=f"w{number}") for number in range(300)])
+        memories.update("w7", text="a seal")
+        memories.forget("w8")
+        memories.remember("walrus alone", id="alone")
+        found = {hit.memory.id for hit in memories.recall("walrus", mode="keyword", limit=1_000)}
+        assert found == {"alone", *(f"w{number}" for number in range(300))} - {"w7", "w8"}
+        assert [hit.memory.id for hit in memories.recall("seal", mode="keyword")] == ["w7"]
+        assert memories.doctor() == []

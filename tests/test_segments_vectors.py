@@ -98,6 +98,66 @@ def shared_with_exact(segment: VectorSegment, matrix: Any, questions: Any) -> fl
     return shared / len(questions)
 
 
+compiled = pytest.mark.skipif(not codes.COMPILED, reason="there was no compiler to build it")
+
+
+def coded_twice(matrix: Any, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bool) -> tuple[Any, Any]:
+    """What is kept of vectors but for every third, and of those in another order, seen from elsewhere."""
+    monkeypatch.setattr(codes, "COMPILED", is_compiled)
+    first, second = (
+        {name: np.zeros(shape, dtype) for name, (dtype, shape) in codes.shapes(*matrix.shape).items()}
+        for _ in range(2)
+    )
+    places = np.where(np.arange(len(matrix)) % 3 == 0, -1, np.arange(len(matrix)))
+    centre = matrix.mean(axis=0)
+    codes.put(first, places, matrix, centre)
+    held = codes.Coded(*(first[name] for name in codes.Coded._fields))
+    kept = np.flatnonzero(held.scale > 0)
+    assert len(kept) == len(matrix) - -(-len(matrix) // 3)
+    codes.move(second, np.arange(len(kept))[::-1].copy(), centre / 2, held, kept, centre)
+    return first, second
+
+
+@compiled
+@pytest.mark.parametrize("dimensions", [1, 7, 64, 259, 384])
+@pytest.mark.parametrize("kind", [random_directions, narrow_cone])
+def test_vectors_are_coded_alike_in_c_and_in_numpy(
+    kind: Callable[[int, int], Any], dimensions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = kind(500, dimensions) if dimensions > 1 else random_directions(500, 1) * np.float32(0.5)
+    in_c = coded_twice(matrix, monkeypatch, is_compiled=True)
+    in_numpy = coded_twice(matrix, monkeypatch, is_compiled=False)
+    for one, other in zip(in_c, in_numpy, strict=True):
+        for name in ("signs", "bytes", "scale", "fine"):
+            assert np.array_equal(one[name], other[name])
+        for name in ("trust", "offset"):  # added up in another order
+            assert np.allclose(one[name], other[name], rtol=1e-5, atol=1e-6)
+
+
+@compiled
+def test_a_place_that_is_not_there_is_refused() -> None:
+    matrix = random_directions(40, 16)
+    held = codes.code(matrix, matrix[0])
+    room = held._asdict()
+    for place in (-2, 40, 1 << 40):
+        with pytest.raises(IndexError):
+            codes.put(room, np.array([place]), matrix[:1], matrix[0])
+        with pytest.raises(IndexError):
+            codes.move(room, np.array([0]), matrix[0], held, np.array([place]), matrix[0])
+    with pytest.raises(IndexError):
+        codes.put(room, np.arange(3), matrix[:2], matrix[0])
+    with pytest.raises(IndexError):
+        codes.move(room, np.arange(2), matrix[0], held._replace(fine=held.fine[:9]), np.arange(2), matrix[0])
+
+
+@compiled
+def test_a_vector_that_is_no_number_is_never_kept(tmp_path: Path) -> None:
+    matrix = random_directions(40, 16)
+    matrix[3, 5], matrix[4, 0] = np.nan, np.inf
+    held = codes.code(matrix, np.zeros(16, np.float32))
+    assert np.flatnonzero(~(held.scale > 0)).tolist() == [3, 4]
+
+
 def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
     matrix = random_directions(700, 259)
     segment = made(tmp_path / "vectors.segment", matrix, spaces=7)

@@ -24,9 +24,9 @@ from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 if TYPE_CHECKING:
     from recollect import documents
 
-ROWS_AT_FIRST, MOST_ROWS_AT_ONCE = 512, 8192
-"""How many rows a transaction has, three times as many each time: the more there are, the less each costs.
-The next are read while these are written."""
+ROWS_AT_FIRST, MOST_ROWS_AT_ONCE, _GROWTH = 512, 16_384, 8
+"""How many rows a transaction has, so many times as many each time: the more there are, the less each costs.
+The next are read while these are written, which takes several times as long."""
 VECTORS_AT_ONCE = 64
 CATCH_UP = 16
 _GIVE_UP = 3
@@ -345,7 +345,7 @@ def _growing_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     size = ROWS_AT_FIRST
     while batch := list(islice(iterator, size)):
         yield batch
-        size = min(size * 3, MOST_ROWS_AT_ONCE)
+        size = min(size * _GROWTH, MOST_ROWS_AT_ONCE)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -10,6 +10,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence, Set
+from functools import cached_property
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -94,3 +95,30 @@ def overlap(mine: Set[Any], theirs: Set[Any]) -> bool:
 def features(terms: Sequence[str]) -> Set[Any]:
     """What texts are compared by: their terms, and pairs of neighbouring ones."""
     return {*terms, *pairwise(terms)}
+
+
+class Said:
+    """What a text says, by its terms. Most texts differ so much that neighbours need not be compared."""
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._terms = terms
+        self._different = set(terms)
+
+    def is_nearly(self, other: Said) -> bool:
+        """Whether the features of both overlap.
+
+        >>> old = "the api listens on port 8080 by default unless told otherwise".split()
+        >>> Said(old).is_nearly(Said([*old, "again"])), Said(old).is_nearly(Said(["the", "api"]))
+        (True, False)
+        """
+        return self._could_overlap(other) and overlap(self._features, other._features)
+
+    def _could_overlap(self, other: Said) -> bool:
+        """If all neighbours were shared that can be: at least as many as different terms, less one."""
+        shared = len(self._different & other._different) + min(len(self._terms), len(other._terms)) - 1
+        fewest = 2 * len(self._different) - 1 + 2 * len(other._different) - 1
+        return shared >= THRESHOLD * (fewest - shared)
+
+    @cached_property
+    def _features(self) -> Set[Any]:
+        return features(self._terms)

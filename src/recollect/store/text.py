@@ -54,6 +54,16 @@ def with_labels(terms: str, labels: Iterable[str | None], language: str) -> str:
     return f"{terms} {around}" if terms and around else terms or around
 
 
+def without_labels(terms: str, labels: Iterable[str | None], language: str) -> str:
+    """The terms of a text alone, from what `with_labels` made of them.
+
+    >>> without_labels(with_labels("port 8080", ["api"], "en"), ["api"], "en")
+    'port 8080'
+    """
+    named = tuple(filter(None, labels))
+    return terms.removesuffix(_label_terms(named, language)).rstrip(" ") if named else terms
+
+
 @lru_cache(maxsize=10_000)
 def _label_terms(labels: tuple[str, ...], language: str) -> str:
     """Many memories have the same labels."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -14,11 +14,11 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
 from recollect.frozen import maker
-from recollect.query.duplicates import features, overlap
+from recollect.query.duplicates import Said
 from recollect.query.terms import terms_of
 from recollect.store import rows
 from recollect.store.base import Added, Generation, Record, Text, Vector
-from recollect.store.text import analyse
+from recollect.store.text import analyse, without_labels
 from recollect.store.transaction import Transaction, document_values
 from recollect.times import from_micros_or_none
 from recollect.types import Document, Memory, OnDuplicate, Receipt, Relation
@@ -41,9 +41,11 @@ class Known(NamedTuple):
     id: str
     content: str
     language: str
-    tags: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
+    tags: Sequence[str] = ()
+    files: Sequence[str] = ()
     metadata: str = "{}"
+    terms: str | None = None
+    """Those of its text, and after them those of its labels, where the backend tells."""
 
 
 Similar = dict[int, Sequence[Known]]
@@ -159,7 +161,7 @@ class Writer(Transaction):
         return (*self.own, "session", "position", "document", "number", "namespace")
 
     @cached_property
-    def _features(self) -> dict[int, Set[str]]:
+    def _said(self) -> dict[int, Said]:
         return {}
 
     def _place_in(self, session: int, wanted: int | None) -> int:
@@ -252,15 +254,15 @@ class Writer(Transaction):
 
     def _near_duplicates(self, record: Record, shared: Iterable[Known]) -> list[Known]:
         """Those of the newest few of these that say nearly the same."""
-        mine = features(terms_of(record.content, record.language))
+        mine = _said(_known(0, record))
         newest = sorted(shared, reverse=True)[:MOST_SIMILAR]
-        return [known for known in newest if overlap(mine, self._features_of(known))]
+        return [known for known in newest if mine.is_nearly(self._said_by(known))]
 
-    def _features_of(self, known: Known) -> Set[str]:
+    def _said_by(self, known: Known) -> Said:
         """Many of one transaction may be compared with the same memory."""
-        if known.key not in self._features:
-            self._features[known.key] = features(terms_of(known.content, known.language))
-        return self._features[known.key]
+        if known.key not in self._said:
+            self._said[known.key] = _said(known)
+        return self._said[known.key]
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
         """What near-duplicates of this memory will be found by."""
@@ -453,4 +455,20 @@ def _is_current(record: Record, now: datetime) -> bool:
 
 
 def _known(key: int, record: Record) -> Known:
-    return Known(key, record.id, record.content, record.language, record.tags, record.files, record.metadata)
+    return Known(
+        key,
+        record.id,
+        record.content,
+        record.language,
+        record.tags,
+        record.files,
+        record.metadata,
+        record.terms,
+    )
+
+
+def _said(known: Known) -> Said:
+    """From what was analysed when it was written. (Who has a speaker has no keys.)"""
+    if known.terms is None:
+        return Said(terms_of(known.content, known.language))
+    return Said(without_labels(known.terms, (*known.tags, *known.files), known.language).split(" "))

@@ -472,6 +472,11 @@ VALUES (:number, :namespace, :id, :started_at)
 ON CONFLICT (namespace, id) DO UPDATE SET started_at = least(s.started_at, excluded.started_at)
 RETURNING number
 
+-- make_sessions -- The same, where the number of one that is there already is known.
+INSERT INTO recollect.session AS s (number, namespace, id, started_at)
+VALUES (:number, :namespace, :id, :started_at)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = least(s.started_at, excluded.started_at)
+
 -- session_number -- What the rows call a session.
 SELECT number FROM recollect.session WHERE namespace = :namespace AND id = :id
 

@@ -33,7 +33,7 @@ _PIECE = 480
 """Entries of a piece, unless one key has more: with its head it fills a page of SQLite's."""
 _PART = 1 << 20
 """So many entries are merged in one step."""
-_PIECES_AT_ONCE = 256
+_PIECES_AT_ONCE = 1_024
 _FEW_AT_ONCE = 4
 """Looking for a key by itself takes so many times as long as reading a piece does that comes next."""
 _KEY_BITS, _PLACE_BITS = 35, 27

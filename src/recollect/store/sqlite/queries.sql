@@ -286,8 +286,12 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
 ORDER BY m.number
 
 -- similar_texts -- Those of these memories that are not deleted, as one value.
-SELECT json_group_array(json_array(number, id, content, language)) FROM memory
-WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
+SELECT json_group_array(json_array(number, id, content, language, json(tags), json(files), metadata, terms))
+FROM memory WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
+
+-- add_keyword_entries -- Those of new memories that were written without the trigger which writes them.
+INSERT INTO memory_words (rowid, terms, scope)
+SELECT number, terms, scope FROM memory WHERE number BETWEEN :first AND :last ORDER BY number
 
 -- add_memory -- A new memory; the triggers write its keyword entry.
 INSERT INTO memory (
@@ -582,6 +586,10 @@ DELETE FROM relation WHERE source = :source AND target = :target AND (:type IS N
 -- make_session -- A session comes to be when it is first named; it began with its earliest memory.
 INSERT INTO session (number, namespace, id, started_at) VALUES (:number, :namespace, :id, :started_at)
 ON CONFLICT (namespace, id) DO UPDATE SET started_at = min(started_at, excluded.started_at) RETURNING number
+
+-- make_sessions -- The same, where the number of one that is there already is known.
+INSERT INTO session (number, namespace, id, started_at) VALUES (:number, :namespace, :id, :started_at)
+ON CONFLICT (namespace, id) DO UPDATE SET started_at = min(started_at, excluded.started_at)
 
 -- session_number -- What the rows call a session.
 SELECT number FROM session WHERE namespace = :namespace AND id = :id

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -26,6 +27,10 @@ _ROWS_AT_ONCE = (2_000, 250, 32, 8)
 _LONGEST = 16_000
 """Statements that are longer are not kept prepared by apsw."""
 _MOST_KNOWN = 100
+_FOR_TRIGGERS = {"add_memory": "add_keyword_entries"}
+"""What does the same as a statement's triggers, for all rows between two. FTS5 writes what it has gathered
+whenever a statement with triggers begins, and merges it with the rest: once for many rows is far less."""
+_MANY_IN_A_ROW = 100
 Known = TypeVar("Known")
 _PLAIN = frozenset({str, int, float, bytes, type(None)})
 _WHOLE = frozenset({int})
@@ -87,13 +92,28 @@ class SqliteStatements(Statements):
 
     def many_given(self, query: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
         """The same with a statement that says which columns it writes, but for those of which no row has a
-        value: NULL stands there anyway."""
+        value: NULL stands there anyway. What a trigger would do for each of many is done for all at once."""
         absent = frozenset(
             name for name, column in zip(names, columns, strict=True) if column.count(None) == len(column)
         )
         given = [(name, column) for name, column in zip(names, columns, strict=True) if name not in absent]
         sql = _without(statement(PACKAGE, query), absent)
-        self._many_columns(sql, [name for name, _ in given], [column for _, column in given])
+        written = [name for name, _ in given], [column for _, column in given]
+        numbers = columns[names.index("number")]
+        if query not in _FOR_TRIGGERS or not _are_many_in_a_row(numbers):
+            self._many_columns(sql, *written)
+            return
+        with self._without_triggers():
+            self._many_columns(sql, *written)
+        self.count(_FOR_TRIGGERS[query], first=numbers[0], last=numbers[-1])
+
+    @contextmanager
+    def _without_triggers(self) -> Iterator[None]:
+        try:
+            self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+            yield
+        finally:
+            self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
 
     def _many_columns(self, sql: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
         count = len(columns[0]) if columns else 0
@@ -118,6 +138,10 @@ class SqliteStatements(Statements):
             cursor.close(
                 True
             )  # here, not wherever it would be thrown away: others may use the connection then
+
+
+def _are_many_in_a_row(numbers: Sequence[int]) -> bool:
+    return len(numbers) >= _MANY_IN_A_ROW and list(numbers) == list(range(numbers[0], numbers[-1] + 1))
 
 
 @lru_cache(maxsize=200)

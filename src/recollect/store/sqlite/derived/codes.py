@@ -7,12 +7,19 @@ three digits or more.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.derived.files import Arrays, Shape
+
+try:
+    from recollect.store.sqlite.derived import _coding
+
+    COMPILED = True
+except ImportError:  # there was no compiler where it was installed from source
+    COMPILED = False
 
 Floats = NDArray[np.float32]
 Signs = NDArray[np.uint8]
@@ -23,6 +30,8 @@ FINER = 254
 STEPS = 31
 """What four dimensions of a question come to is known in so many steps."""
 _MANY = 2_000
+_AT_ONCE = 64
+"""So many vectors that numpy codes in one step stay in the processor's cache."""
 _BLOCK = 128
 """So many groups at once stay in the processor's cache."""
 
@@ -53,8 +62,38 @@ def shapes(count: int, dimensions: int) -> dict[str, Shape]:
 
 
 def put(room: Arrays, places: NDArray[np.intp], vectors: Floats, centre: Floats) -> None:
-    """Code these vectors, seen from a centre, into the arrays of `shapes`."""
-    left = vectors - centre
+    """Code these vectors, seen from a centre, into the arrays of `shapes`; not one whose place is -1."""
+    if COMPILED:
+        _coding.put(_columns(room), places, np.ascontiguousarray(vectors), centre)
+        return
+    for first in range(0, len(places), _AT_ONCE):
+        _put_some(room, places[first : first + _AT_ONCE], vectors[first : first + _AT_ONCE], centre)
+
+
+def move(
+    room: Arrays,
+    places: NDArray[np.intp],
+    centre: Floats,
+    coded: Coded,
+    kept: NDArray[np.intp],
+    seen_from: Floats,
+) -> None:
+    """The same with vectors that are coded already, seen from another centre: those that stand at `kept`."""
+    if COMPILED:
+        _coding.move(_columns(room), places, centre, tuple(coded), kept, seen_from)
+        return
+    for first in range(0, len(places), _AT_ONCE):
+        vectors = decoded(coded, kept[first : first + _AT_ONCE]) + seen_from
+        _put_some(room, places[first : first + _AT_ONCE], vectors, centre)
+
+
+def _columns(room: Arrays) -> tuple[NDArray[Any], ...]:
+    return tuple(room[name] for name in Coded._fields)
+
+
+def _put_some(room: Arrays, places: NDArray[np.intp], vectors: Floats, centre: Floats) -> None:
+    left = (vectors - centre)[places >= 0]
+    places = places[places >= 0]
     along = np.abs(left).sum(axis=1)
     scale = np.maximum(np.abs(left).max(axis=1), 1e-12) / 127
     room["signs"][places // TOGETHER, :, places % TOGETHER] = np.packbits(left > 0, axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,6 @@ from recollect.store.sqlite.derived.codes import Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
 from recollect.store.sqlite.derived.kernel import Looked, Nearest
 
-_AT_ONCE = 64
-"""Vectors that are coded in one step: what is reckoned with stays in the processor's cache."""
 _SHARE = 700
 LOOKED_AT = 1_000
 """So many are looked at closely, or one of `_SHARE`."""
@@ -130,11 +128,12 @@ def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) ->
     with files.making(path, shapes | codes.shapes(len(order), len(centre))) as room:
         for name, array in small.items():
             room[name][...] = array
-        first = 0
-        for vectors in _all_vectors(new, old, living):
-            places = rank[first : first + len(vectors)]
-            codes.put(room, places[places >= 0], vectors[places >= 0], centre)
-            first += len(vectors)
+        ends = np.cumsum([len(part.numbers) for part in new] + [len(kept) for kept in living])
+        places = iter(np.split(rank, ends[:-1]))
+        for part in new:
+            codes.put(room, next(places), part.vectors, centre)
+        for segment, kept in zip(old, living, strict=True):
+            codes.move(room, next(places), centre, segment.coded, kept, segment.centre)
     return len(order)
 
 
@@ -156,14 +155,3 @@ def _centre(new: Sequence[Read], old: Sequence[tuple[Floats, int]]) -> Floats:
     count = sum(len(part.numbers) for part in new) + sum(size for _, size in old)
     mean: Floats = (np.sum(sums, axis=0) / max(count, 1)).astype(np.float32)
     return mean
-
-
-def _all_vectors(
-    new: Sequence[Read], old: Sequence[VectorSegment], living: Sequence[NDArray[np.intp]]
-) -> Iterator[Floats]:
-    for part in new:
-        for first in range(0, len(part.vectors), _AT_ONCE):
-            yield part.vectors[first : first + _AT_ONCE]
-    for segment, kept in zip(old, living, strict=True):
-        for first in range(0, len(kept), _AT_ONCE):
-            yield codes.decoded(segment.coded, kept[first : first + _AT_ONCE]) + segment.centre
