@@ -331,6 +331,19 @@ def test_closing_does_not_wait_for_whoever_writes_on_and_on(
         assert memories.get(kept).access_count == 0
 
 
+def test_a_reader_that_is_in_use_forgets_when_it_is_given_back(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as memories:
+        memories.remember("the harbour")
+        connections = memories._store._connections  # type: ignore[attr-defined]
+        with connections.reading() as busy, connections.reading() as other:
+            for each in (busy, other):
+                each.known = {"ground": "files that are gone"}
+            connections.forget()
+            assert busy.known
+        assert not busy.known
+        assert not other.known
+
+
 class Interrupted:
     """A connection that is interrupted as soon as it has begun to write."""
 

@@ -473,6 +473,20 @@ class TestAFileThatLies:
         with pytest.raises(IndexError):
             self.best(codes=[1, 65_000])
 
+    def test_terms_that_stand_nowhere_by_their_codes(self) -> None:
+        size = 4_096
+        segment = segment_of([Term(range(size), [5] * size)] * 2, [12] * size)
+        for wanted in (TOGETHER * 3, one_by_one([Term([], [])] * 2)):
+            for numbers, _ in both(partial(kernel.search, [leaf_of(segment)], wanted, COUNTED, 10)):
+                assert numbers == []
+
+    def test_a_store_whose_memories_have_no_length(self) -> None:
+        size = 4_096
+        segment = segment_of([Term(range(size), [(1 << 8) | 12] * size)] * 3, [12] * size)
+        ask = partial(kernel.search, [leaf_of(segment)], one_by_one([Term([], [])] * 3), Statistics(9, 0), 10)
+        for numbers, _ in both(ask):
+            assert numbers == list(range(100, 110))
+
     @pytest.mark.parametrize("name", ["lengths", "kinds", "created", "places", "speakers", "cuts", "codes"])
     def test_arrays_of_different_lengths(self, name: str) -> None:
         widths = {"kinds": np.uint8, "codes": np.uint16, "created": np.int64, "cuts": np.int64}

@@ -236,6 +236,22 @@ class TestScopes:
         assert first.memory.content == "Seen the walrus now."
         assert [each.value for each in second.why.multipliers if each.name == "asking"] == [0.8]
 
+    def test_copies_leave_their_places_to_those_behind_them_whatever_the_limit(
+        self, memories: Memories
+    ) -> None:
+        asked = "harbour crane lifts containers quay"
+        copies = [f"{asked} fog hook week noon ship paint n{number}" for number in range(6)]
+        kinds = ("rope motor cable storm night", "wheel steel price truck lorry", "dock mast sail rust lamp")
+        others = [f"{asked} {kind} {kind[::-1]}" for kind in kinds]
+        fillers = [f"crane number {number} {chr(97 + number) * 5}" for number in range(20)]
+        memories.remember_many([Draft(text) for text in (*copies, *others, *fillers)])
+        longest = memories.recall(asked, limit=40, mode="keyword", reinforce=False)
+        for limit in range(1, 12):
+            found = memories.recall(asked, limit=limit, mode="keyword", reinforce=False)
+            assert [hit.memory.id for hit in found] == [hit.memory.id for hit in longest[:limit]]
+            assert found.likelihood == pytest.approx(longest.likelihood), limit
+        assert sum(hit.memory.content in copies for hit in longest[:4]) == 1
+
     def test_near_duplicates_give_way(self, memories: Memories) -> None:
         for number in range(8):
             memories.remember(f"The walrus of the harbour eats clams, squid and stars{' again' * number}")

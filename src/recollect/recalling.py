@@ -110,9 +110,10 @@ def recall(
         found_at_all = len(may_win)
     loaded = _loaded(store, scope, may_win)
     found = _ranked(may_win, loaded, rules, count)
-    if len(may_win) < found_at_all and any(each.multipliers for each in found[: options.limit]):
+    if count < found_at_all and any(each.multipliers for each in found):
         count = spare(options.limit)  # whoever steps back may leave a place to one further behind
-        _, may_win = fused(legs, question, options, rules, count)
+        if len(may_win) < found_at_all:
+            _, may_win = fused(legs, question, options, rules, count)
         loaded |= _loaded(store, scope, [item for item in may_win if item.candidate.key not in loaded])
         found = _ranked(may_win, loaded, rules, count)
     likely = _likelihood(found, loaded, found_at_all, legs, question, rules)

@@ -59,6 +59,7 @@ class Connections:
         self._name = str(self._place) if path else f"file:/recollect-{id(self)}?vfs=memdb"
         self._idle: list[apsw.Connection] = []
         self._taken: dict[apsw.Connection, int] = {}  # and by which thread
+        self._to_forget: set[apsw.Connection] = set()  # of those that are taken
         self._is_awaited = False  # that all are given back, for a fork
         self._make_locks()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
@@ -139,12 +140,12 @@ class Connections:
                 finally:
                     self._writer.set_busy_handler(_Waiting(self._ending))
 
-    def forget(self) -> None:
-        """Let readers that nobody uses forget what they have read."""
+    def forget(self, *, but: apsw.Connection | None = None) -> None:
+        """Let readers but one forget what they have read: at once, or when they are given back."""
         with self._pool:
+            self._to_forget = self._taken.keys() - {but}
             for connection in self._idle:
-                if isinstance(connection, Reader):
-                    connection.known, connection.version = {}, None
+                _forget(connection)
 
     def close(self) -> None:
         """Close every connection; closing twice is fine. Who still waits for another process gives up."""
@@ -175,6 +176,9 @@ class Connections:
         with self._pool:
             del self._taken[connection]
             self._idle.append(connection)
+            if connection in self._to_forget:
+                self._to_forget.remove(connection)
+                _forget(connection)
             if self._is_awaited:
                 self._taking.notify_all()
         if self._closed:  # it was closed while we read
@@ -402,6 +406,11 @@ class _Reading(AbstractContextManager[apsw.Connection]):
                 connection.execute("ROLLBACK")
         finally:
             self._connections._give_back(connection)
+
+
+def _forget(connection: apsw.Connection) -> None:
+    if isinstance(connection, Reader):
+        connection.known, connection.version = {}, None
 
 
 class _Waiting:

@@ -32,7 +32,7 @@ from recollect.store.sqlite.derived.background import Background
 from recollect.store.sqlite.nearkeys import NearKeys
 from recollect.store.sqlite.search import Namespaces, State
 from recollect.store.sqlite.statements import SqliteStatements
-from recollect.store.statements import Row, Statements
+from recollect.store.statements import Row
 from recollect.store.writing import MOST_SIMILAR, Known, New, Writer
 from recollect.times import to_micros
 from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Scope
@@ -297,7 +297,9 @@ class SqliteStore(SqlStore):
             statements, self._arenas, self._newer, opened or NO_SEGMENTS, namespaces, scope, words, nearness
         )
 
-    def _segments(self, statements: Statements, state: State, nearness: Nearness | None) -> Opened | None:
+    def _segments(
+        self, statements: SqliteStatements, state: State, nearness: Nearness | None
+    ) -> Opened | None:
         """The segments, where they help: a few questions FTS5 has answered before numpy is imported."""
         if self._connections.path is None or not state.memory:
             return None
@@ -306,9 +308,9 @@ class SqliteStore(SqlStore):
             if self._searched <= WORTH_NUMPY:
                 return None
         opened = self._shelf.at(state.segment, statements)
-        if opened is not self._opened:  # readers that nobody uses must not hold files that are gone
+        if opened is not self._opened:  # other readers must not hold files that are gone
             self._opened = opened
-            self._connections.forget()
+            self._connections.forget(but=statements.connection)
         newer = max(state.memory - opened.words_upto, state.vector - opened.vectors_upto)
         self._background.notice(newer, wrote=False)
         return opened if state.memory - opened.words_upto <= MOST_NEWER else opened._replace(words=())

@@ -133,7 +133,7 @@ typedef struct {
 } Matching;
 
 /* The best so far: where they stand, and what they come to. Nobody below the floor is wanted. Of a block, whose scores are
-   0 but for those who were reached: what a term counts is never 0, so each is noted once. */
+   0 but for those who were reached; there is room to note one more than it has. */
 typedef struct {
     float floor, *scores, *heap, *values;
     uint16_t *together;
@@ -182,7 +182,7 @@ static int add_list(const Matching *matching, List *list, float rarity, Py_ssize
         if (code >= known) return 0;
         if (code < ONCE || (allowed && !allowed[doc])) continue; /* what was struck out stands there no time */
         reached[reaching] = (int16_t)doc; /* noted if it is the first term that reaches it: no branch to guess */
-        reaching += scores[doc] == 0;
+        reaching += (scores[doc] == 0) & (reaching < MEMORIES);
         scores[doc] += weights[code] * rarity;
     }
     finding->reaching = reaching;
@@ -220,8 +220,9 @@ static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_
             is_right = 0;
             continue;
         }
+        if (code < ONCE) continue;
         finding->reached[finding->reaching] = doc;
-        finding->reaching += finding->scores[doc] == 0;
+        finding->reaching += (finding->scores[doc] == 0) & (finding->reaching < MEMORIES);
         finding->scores[doc] += matching->weights[code] * rarity;
     }
     return is_right;

@@ -679,6 +679,7 @@ static void mind_fork(Asked *asked)
     asked->next = asked->start;
     asked->is_shared = asked->is_helped = asked->is_looked = 0;
     asked->best[0].held = asked->best[1].held = 0;
+    asked->best[0].wanted = asked->best[1].wanted; /* it may have been taking a sample */
 }
 
 /* Nobody else looks at it any more. */

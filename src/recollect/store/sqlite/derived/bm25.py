@@ -56,7 +56,7 @@ class Statistics(NamedTuple):
     @property
     def average(self) -> float:
         """How long a memory is in the mean."""
-        return self.terms / self.memories if self.memories else 1.0
+        return self.terms / self.memories if self.memories and self.terms else 1.0
 
     def rarity(self, having: int) -> float:
         """What a word counts that so many memories have."""

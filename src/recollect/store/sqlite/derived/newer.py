@@ -80,7 +80,9 @@ class Newer:
         """One of those that were changed or are gone (they have no terms), which touches all of them."""
         if not rows:
             return []
-        if self._changed is None or self._changed.rows != rows:
+        changed = self._changed  # another thread may put another there, or forget it
+        if changed is None or changed.rows != rows:
             still_there = [row for row in rows if row[2] is not None]
-            self._changed = Piece(rows, in_memory(still_there, touched=sorted(row[0] for row in rows)))
-        return [self._changed.segment]
+            changed = Piece(rows, in_memory(still_there, touched=sorted(row[0] for row in rows)))
+            self._changed = changed
+        return [changed.segment]
