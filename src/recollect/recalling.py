@@ -103,15 +103,16 @@ def recall(
     legs = ask(store, meaning, scope, question, options, facts)
     speakers = meant(question.searched, legs.speakers())
     rules = _rules(options, scope, question, speakers)
-    count = max(options.limit, confidence.COMPARED) if rules.rereads else options.limit
+    reach = spare(options.limit) if rules.rereads else options.limit
+    count = reach if store.is_far else min(reach, max(options.limit, confidence.COMPARED))
     found_at_all, may_win = fused(legs, question, options, rules, count)
     if not found_at_all and query.strip():
         may_win = contenders(_last_resort(store, scope, question, options), rules, count)
         found_at_all = len(may_win)
     loaded = _loaded(store, scope, may_win)
     found = _ranked(may_win, loaded, rules, count)
-    if count < found_at_all and any(each.multipliers for each in found):
-        count = spare(options.limit)  # whoever steps back may leave a place to one further behind
+    if count < min(reach, found_at_all) and any(each.multipliers for each in found):
+        count = reach  # whoever steps back may leave a place to one further behind
         if len(may_win) < found_at_all:
             _, may_win = fused(legs, question, options, rules, count)
         loaded |= _loaded(store, scope, [item for item in may_win if item.candidate.key not in loaded])

@@ -225,6 +225,10 @@ class Store(Protocol):
     def read_only(self) -> bool:
         """Whether nothing can be written."""
 
+    @property
+    def is_far(self) -> bool:
+        """Whether asking once more takes longer than reading a few more memories at once."""
+
     def identity(self) -> str:
         """The same for two stores that are one, however they were named."""
 

@@ -47,6 +47,10 @@ class PostgresStore(SqlStore):
     def read_only(self) -> bool:
         return self._connections.read_only or not self._connections.may_write
 
+    @property
+    def is_far(self) -> bool:
+        return True
+
     def __str__(self) -> str:
         return str(self._connections.address)
 

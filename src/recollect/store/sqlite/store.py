@@ -141,6 +141,10 @@ class SqliteStore(SqlStore):
     def read_only(self) -> bool:
         return self._connections.read_only
 
+    @property
+    def is_far(self) -> bool:
+        return False
+
     @cached_property
     def _arenas(self) -> Arenas:
         """Vectors in memory; numpy is imported when they are first asked for."""
