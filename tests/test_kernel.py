@@ -203,6 +203,19 @@ def test_what_a_term_counts_depends_on_how_many_have_it_and_still_hold(seed: int
         assert found[at] == COUNTED.rarity(len(docs & others) + len(docs))
 
 
+@given(st.lists(st.integers(-50, 50), unique=True), st.lists(st.integers(-60, 60), unique=True), st.data())
+def test_numbers_are_found_alike(numbers: list[int], wanted: list[int], data: st.DataObject) -> None:
+    there, asked = np.array(sorted(numbers), np.int64), np.array(sorted(wanted), np.int64)
+    start = data.draw(st.integers(0, len(there)))
+    end = data.draw(st.integers(start, len(there)))
+    found, expected = both(partial(kernel.positions, there, (start, end), asked))
+    assert found.tolist() == expected.tolist()
+    assert there[found].tolist() == [number for number in sorted(numbers)[start:end] if number in wanted]
+    for span in ((-1, 0), (0, len(there) + 1)):
+        with pytest.raises(IndexError):
+            kernel.positions(there, span, asked)
+
+
 TERMS = st.binary(min_size=1, max_size=6).filter(lambda term: term[:1] != b"\0")
 
 

@@ -729,6 +729,31 @@ static PyObject *rarity(PyObject *self, PyObject *given)
     return result;
 }
 
+/* Where those of the wanted numbers (ascending) stand that are in a span of numbers that ascend. */
+static PyObject *positions(PyObject *self, PyObject *given)
+{
+    Py_buffer numbers, wanted;
+    Py_ssize_t start, end, kept = 0;
+    PyObject *result = NULL;
+    if (!PyArg_ParseTuple(given, "y*nny*", &numbers, &start, &end, &wanted)) return NULL;
+    const Py_ssize_t count = wanted.len / (Py_ssize_t)sizeof(int64_t);
+    const int64_t *here = numbers.buf, *sought = wanted.buf;
+    int64_t *found = malloc((count + 1) * sizeof(int64_t));
+    if (!found) PyErr_NoMemory();
+    else if (start < 0 || end < start || end > numbers.len / (Py_ssize_t)sizeof(int64_t)) lying("there is no such memory");
+    else {
+        for (Py_ssize_t at = 0, from = start; at < count; at++) {
+            from = place_among(here, from, end, sought[at]);
+            if (from < end && here[from] == sought[at]) found[kept++] = from;
+        }
+        result = PyBytes_FromStringAndSize((const char *)found, kept * (Py_ssize_t)sizeof(int64_t));
+    }
+    free(found);
+    PyBuffer_Release(&numbers);
+    PyBuffer_Release(&wanted);
+    return result;
+}
+
 /* Which memories are told of. */
 typedef struct {
     unsigned char kinds;
@@ -889,7 +914,8 @@ static PyObject *told(PyObject *self, PyObject *given)
 static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, NULL},     {"find", find, METH_VARARGS, NULL},
     {"search", search, METH_VARARGS, NULL}, {"rarity", rarity, METH_VARARGS, NULL},
-    {"told", told, METH_VARARGS, NULL},     {NULL, NULL, 0, NULL},
+    {"told", told, METH_VARARGS, NULL},     {"positions", positions, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_matching", NULL, 0, methods, NULL, NULL, NULL, NULL};

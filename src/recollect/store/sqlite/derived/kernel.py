@@ -175,6 +175,19 @@ def held(*arrays: NDArray[Any]) -> Any:
     return _matching.hold(*arrays) if _BUILT else None
 
 
+def positions(
+    numbers: NDArray[np.int64], within: tuple[int, int], wanted: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Where those of the wanted numbers stand that are in a span; there and in `wanted` they ascend.
+
+    Of thousands among a million, numpy's binary search takes ten times as long.
+    """
+    if COMPILED:
+        found = _matching.positions(numbers, *within, np.ascontiguousarray(wanted, np.int64))
+        return np.frombuffer(found, np.int64)
+    return spans.positions(numbers, within, wanted)
+
+
 def find(segment: WordSegment, wanted: Wanted) -> Place:
     """Where a term is."""
     if COMPILED:

@@ -74,7 +74,7 @@ class VectorSegment:
             if end - start > looked.closely:
                 return kernel.nearest(self, vector, span, looked)
             return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
-        among = spans.positions(self.memories, span, memories)
+        among = kernel.positions(self.memories, span, memories)
         if len(among) <= max(looked.closely, (end - start) // _SPARSE):
             return partial(kernel.nearest_at, self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)

@@ -104,7 +104,7 @@ class WordSegment:
 
     def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
         """Where those of these memories (ascending) stand that are in a span of one namespace."""
-        return spans.positions(self.numbers, span, numbers).astype(np.int32)
+        return kernel.positions(self.numbers, span, numbers).astype(np.int32)
 
     def struck_out(self) -> NDArray[np.int64]:
         """The memories that were removed where they stood."""
