@@ -242,9 +242,11 @@ def ask(
     semantic = _similar_enough(_best_of([each.by_meaning for each in found]), options)
     if semantic and not keyword and question.keywords and question.mode != "semantic":
         question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
-    similarity = {key: near for each in found for key, near in each.similarity.items()} if found[1:] else {}
+    similarity = found[0].similarity
+    for each in found[1:]:
+        similarity = similarity | each.similarity
     cut = words is not None and len(keyword) >= words.limit
-    return Legs(keyword, semantic, similarity or found[0].similarity, cut, len(question.keywords.words))
+    return Legs(keyword, semantic, similarity, cut, len(question.keywords.words))
 
 
 def _legs(vector: QueryVector, question: Question, options: Options) -> tuple[Words | None, Nearness | None]:

@@ -196,10 +196,7 @@ def score(
     """
     loaded = [each for each in found if each.candidate.key in standings]
     standing = [standings[each.candidate.key] for each in loaded]
-    settled = rules.settled(loaded, standing)
-    values = {value for _, value in settled}
-    is_tied = len(values) < len(settled)  # hardly ever: then it need not be known how equal ones stand
-    winners = _first([(_place(*each) if is_tied else (each[1], 0, 0), each[0]) for each in settled], limit)
+    winners = _first([(_place(*each), each[0]) for each in rules.settled(loaded, standing)], limit)
     if rules.factors:
         winners = _first(
             [

@@ -116,7 +116,7 @@ def memory(row: Row) -> Memory:
         access_count,
         token_count,
         language,
-        () if tags == "[]" else _read_strings(tags) if type(tags) is str else tuple(tags),
+        () if tags == "[]" else strings(tags),
         () if files == "[]" else strings(files),
         summary,
         speaker,

@@ -48,6 +48,9 @@ class Namespaces(dict[str, Namespace]):
     aside: frozenset[int] | None = frozenset()
     """The memories that may not hold now; None if they are many."""
 
+    have_replaced = False
+    """Whether one of their memories ever lost a vector, or got another."""
+
     @classmethod
     def read(cls, statements: SqliteStatements, names: Sequence[str]) -> Namespaces:
         """One statement, whatever the number of names; a small one if nothing was written since the last."""
@@ -70,9 +73,6 @@ class Namespaces(dict[str, Namespace]):
         found.have_replaced = any(space.removed for space in found.values())
         found.aside = frozenset(aside) if len(aside) <= FEW_ASIDE else None
         return found
-
-    have_replaced = False
-    """Whether one of their memories ever lost a vector, or got another."""
 
     @cached_property
     def numbers(self) -> list[int]:
