@@ -40,7 +40,10 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
         return meaning.query(text, facts.values()).vector
 
     def ask(text: str) -> object:
-        kept[text] = recalling.ask(store, meaning, scope, understand(text), options, facts)
+        question = understand(text)
+        vector, begun = recalling.asking(store, meaning, scope, question, options, facts)
+        with begun as asking:
+            kept[text] = recalling.answered(asking, vector, question, options, facts)
         return kept[text]
 
     def rank(text: str) -> object:

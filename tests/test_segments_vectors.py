@@ -91,7 +91,7 @@ def shared_with_exact(segment: VectorSegment, matrix: Any, questions: Any) -> fl
     """Which part of the ten nearest a segment finds."""
     shared = 0.0
     for question in questions:
-        numbers, _, _ = segment.near(0, question, 50)()
+        numbers, _, _ = segment.near(segment.span(0), question, 50)()
         best = matrix[np.array(numbers[:10]) - 1] @ question
         exact = np.sort(matrix @ question)[::-1][:10]
         shared += float(np.mean(best >= exact[-1] - 1e-6))
@@ -162,11 +162,11 @@ def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
     matrix = random_directions(700, 259)
     segment = made(tmp_path / "vectors.segment", matrix, spaces=7)
     for space in range(7):
-        numbers, _, scores = segment.near(space, matrix[0], 200)()
+        numbers, _, scores = segment.near(segment.span(space), matrix[0], 200)()
         assert len(numbers) == 100
         assert scores == sorted(scores, reverse=True)
-        assert len(segment.near(space, matrix[0], 10)()[0]) == 10
-    assert segment.near(8, matrix[0], 10)() == ([], [], [])
+        assert len(segment.near(segment.span(space), matrix[0], 10)()[0]) == 10
+    assert segment.near(segment.span(8), matrix[0], 10)() == ([], [], [])
 
 
 def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
         path = tmp_path / f"{turn}.segment"
         assert vectors.write(path, [part], old) == 300 * (turn + 1)
         old = [VectorSegment(*files.read(path))]
-    hits = [old[0].near(number % 2, matrix[number - 1], 1)()[0][0] for number in range(1, 901)]
+    hits = [old[0].near(old[0].span(number % 2), matrix[number - 1], 1)()[0][0] for number in range(1, 901)]
     assert hits == list(range(1, 901))
 
 
@@ -383,9 +383,12 @@ def test_the_last_digits_are_the_same_from_the_file_as_where_it_is_mapped(tmp_pa
     arrays, size = files.read(path)
     mapped, read = VectorSegment(arrays, size), VectorSegment(arrays, size, path)
     for question in matrix[:50]:
-        found = mapped.near(1, question, 20)()
-        assert read.near(1, question, 20)() == found
+        found = mapped.near(mapped.span(1), question, 20)()
+        assert read.near(read.span(1), question, 20)() == found
         assert found[2][0] == pytest.approx(1.0, abs=1e-5)
     path.unlink()
-    assert read.near(1, matrix[3], 20)() == mapped.near(1, matrix[3], 20)()
-    assert VectorSegment(arrays, size, path).near(1, matrix[3], 20)() == mapped.near(1, matrix[3], 20)()
+    assert read.near(read.span(1), matrix[3], 20)() == mapped.near(mapped.span(1), matrix[3], 20)()
+    assert (
+        VectorSegment(arrays, size, path).near(read.span(1), matrix[3], 20)()
+        == mapped.near(mapped.span(1), matrix[3], 20)()
+    )

@@ -110,10 +110,14 @@ class Meaning:
 
     def query(self, text: str, facts: Iterable[NamespaceFacts]) -> QueryVector:
         """The query's vector in the generation that these namespaces are searched in."""
-        if self.is_off:
+        if self._setting == "none":
             return QueryVector(notes=("vectors are switched off, so keywords answered alone",))
-        known = list(facts)
-        generations = {fact.generation for fact in known if fact.generation is not None}
+        generations, others = set[Generation](), set[Generation]()
+        for fact in facts:
+            if fact.generation is not None:
+                generations.add(fact.generation)
+            if fact.next_generation is not None:
+                others.add(fact.next_generation)
         if not generations:
             return QueryVector(notes=("no memory has a vector yet, so keywords answered alone",))
         if len(generations) > 1:
@@ -125,7 +129,7 @@ class Meaning:
             embedder, vector, notes = self._answer(generation, text)
         except EmbedderError as error:
             return QueryVector(notes=(f"keywords answered alone: {error}",))
-        if any(fact.next_generation is not None for fact in known):
+        if others:
             notes = (*notes, "newer memories are found by keyword alone until recollect reembed has run")
         return QueryVector(
             generation,
@@ -183,6 +187,9 @@ class Meaning:
 
     def _find_exactly(self, generation: Generation) -> Embedder:
         """The embedder that made these vectors, whatever is set for new ones."""
+        setting = self._setting
+        if not isinstance(setting, str) and generation_of(setting).fingerprint == generation.fingerprint:
+            return setting
         for embedder in self._candidates(generation):
             if generation_of(embedder).fingerprint == generation.fingerprint:
                 return embedder
@@ -191,12 +198,12 @@ class Meaning:
         )
 
     def _candidates(self, generation: Generation) -> Iterable[Embedder]:
-        """The embedder that is set; then the one of that name, as it is set and as it is by itself."""
-        if not isinstance(self._setting, str):
-            yield self._setting
-        elif self._setting.partition(":")[0] in PROVIDERS and self._setting != generation.model:
+        """The one whose name is set, if any; then the one of that name, as it is set and by itself."""
+        setting = self._setting
+        is_named = isinstance(setting, str) and setting.partition(":")[0] in PROVIDERS
+        if is_named and setting != generation.model:
             with suppress(EmbedderMissing):  # perhaps the same model of another provider
-                yield self._find(self._setting, generation.dimensions)
+                yield self._find(str(setting), generation.dimensions)
         try:
             yield self._find(generation.model, generation.dimensions)
         except ConfigError as error:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from recollect import checks, weighing
@@ -23,7 +26,9 @@ from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, contenders, match_type, score
 from recollect.store.base import (
+    Asking,
     Candidate,
+    Found,
     Key,
     Loaded,
     NamespaceFacts,
@@ -42,6 +47,7 @@ from recollect.types import (
     Memory,
     Mode,
     Multiplier,
+    Reading,
     Recall,
     Scope,
     TimeUsed,
@@ -53,6 +59,9 @@ LONGEST_QUESTION = 2_000
 DEPTH = 100
 """How many candidates each leg brings, at least."""
 
+_LANGUAGES = attrgetter("languages")
+_MOST_BY_MEANING: Mapping[Reading, float] = {"known": 1.0, "foreign": fuse.FOREIGN, "unread": fuse.UNREAD}
+"""How much vectors count at the most: a model is trusted with the languages that it was made for."""
 Expansion = Iterable[str] | Callable[[str], Iterable[str]]
 
 
@@ -72,20 +81,39 @@ class Options:
     min_confidence: Confidence = "none"
 
 
-@dataclass(slots=True)
+@dataclass()
 class Question:
-    """A question, taken apart."""
+    """A question, taken apart: its words are read when they are first asked for."""
 
     asked: str
     searched: str
     mode: Mode
-    keywords: KeywordQuery
     timeframe: TimeUsed | None
-    language: str
+    languages: Sequence[str]
+    """Those of the memories."""
+    expansion: Sequence[str] = ()
     weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
     unrelated: Unrelated | None = None
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    @cached_property
+    def _detected(self) -> str:
+        return detect(self.searched)
+
+    @cached_property
+    def keywords(self) -> KeywordQuery:
+        """The words that are looked for."""
+        languages = sorted(self.languages, key="en".__ne__)
+        return parse_query(
+            self.searched, languages=languages, expansion=self.expansion, language=self._detected
+        )
+
+    @property
+    def language(self) -> str:
+        """A query is often too short to tell; then it is taken for one of the memories' languages."""
+        detected, languages = self._detected, self.languages
+        return languages[0] if detected == "en" and languages and "en" not in languages else detected
 
     def likeness(self, opinion: Opinion | None, among: int) -> float | None:
         """How much nearer it is than the nearest of so many unrelated texts; None if the model can't tell."""
@@ -100,26 +128,27 @@ def recall(
     """The hits for a question, best first; a constant number of statements."""
     facts = store.facts(scope.namespaces)
     question = understand(query, scope, options, facts, given)
-    legs = ask(store, meaning, scope, question, options, facts)
-    speakers = meant(question.searched, legs.speakers())
-    rules = _rules(options, scope, question, speakers)
-    reach = spare(options.limit) if rules.rereads else options.limit
-    count = reach if store.is_far else min(reach, max(options.limit, confidence.COMPARED))
-    found_at_all, may_win = fused(legs, question, options, rules, count)
-    if not found_at_all and query.strip():
-        may_win = contenders(_last_resort(store, scope, question, options), rules, count)
-        found_at_all = len(may_win)
-    loaded = _loaded(store, scope, may_win)
-    found = _ranked(may_win, loaded, rules, count)
-    if count < min(reach, found_at_all) and any(each.multipliers for each in found):
-        count = reach  # whoever steps back may leave a place to one further behind
-        if len(may_win) < found_at_all:
-            _, may_win = fused(legs, question, options, rules, count)
-        loaded |= _loaded(store, scope, [item for item in may_win if item.candidate.key not in loaded])
+    vector, begun = asking(store, meaning, scope, question, options, facts)
+    with begun as asked:
+        legs = answered(asked, vector, question, options, facts)
+        rules = _rules(options, scope, question, meant(question.searched, legs.speakers()))
+        reach = spare(options.limit) if rules.rereads else options.limit
+        count = reach if store.is_far else min(reach, max(options.limit, confidence.COMPARED))
+        found_at_all, may_win = fused(legs, question, options, rules, count)
+        if not found_at_all and query.strip():
+            may_win = contenders(_last_resort(store, scope, question, options), rules, count)
+            found_at_all = len(may_win)
+        loaded = _loaded(asked, scope, may_win)
         found = _ranked(may_win, loaded, rules, count)
-    likely = _likelihood(found, loaded, found_at_all, legs, question, rules)
+        if count < min(reach, found_at_all) and any(each.multipliers for each in found):
+            count = reach  # whoever steps back may leave a place to one further behind
+            if len(may_win) < found_at_all:
+                _, may_win = fused(legs, question, options, rules, count)
+            loaded |= _loaded(asked, scope, [item for item in may_win if item.candidate.key not in loaded])
+            found = _ranked(may_win, loaded, rules, count)
+    sureness = partial(_sureness, found, loaded, found_at_all, legs, question, rules)
     best = found[: options.limit]
-    if CONFIDENCES.index(confidence.level(likely)) > CONFIDENCES.index(options.min_confidence):
+    if options.min_confidence != "none" and _is_doubtful(sureness()[0], options):
         best = []
         question.notes.append(f"nothing was found with {options.min_confidence} confidence")
     keys = [each.item.candidate.key for each in best]
@@ -135,13 +164,16 @@ def recall(
         fusion=options.fusion,
         timeframe=question.timeframe,
         notes=tuple(question.notes),
-        confidence=confidence.level(likely),
-        likelihood=likely,
+        sureness=sureness,
     )
 
 
-def _loaded(store: Store, scope: Scope, may_win: Sequence[Fused]) -> dict[Key, Loaded]:
-    return {**store.load([item.candidate.key for item in may_win], scope.now)} if may_win else {}
+def _is_doubtful(level: Confidence, options: Options) -> bool:
+    return CONFIDENCES.index(level) > CONFIDENCES.index(options.min_confidence)
+
+
+def _loaded(asked: Asking, scope: Scope, may_win: Sequence[Fused]) -> dict[Key, Loaded]:
+    return {**asked.load([item.candidate.key for item in may_win], scope.now)} if may_win else {}
 
 
 def _ranked(may_win: Sequence[Fused], loaded: Mapping[Key, Loaded], rules: Rules, count: int) -> list[Reread]:
@@ -159,26 +191,27 @@ def _rules(options: Options, scope: Scope, question: Question, speakers: frozens
     )
 
 
-def _likelihood(
+def _sureness(
     found: Sequence[Reread],
     loaded: Mapping[Key, Loaded],
     candidates: int,
     legs: Legs,
     question: Question,
     rules: Rules,
-) -> float:
+) -> tuple[Confidence, float]:
     """How likely it is that the answer is among the first hits. What was found as it stands, is found."""
     if not found:
-        return 0.0
+        return "none", 0.0
     if not legs.keyword and not legs.semantic:
-        return 1.0
+        return "strong", 1.0
     best = found[0].item
     signs = confidence.Signs(
         confidence.covered(question.keywords, loaded[best.candidate.key]),
         confidence.ahead([each.score for each in found], candidates) if rules.rereads else None,
         question.likeness(best.semantic, len(legs.semantic)),
     )
-    return confidence.likelihood(signs)
+    likelihood = confidence.likelihood(signs)
+    return confidence.level(likelihood), likelihood
 
 
 def understand(
@@ -192,16 +225,11 @@ def understand(
             timeframe = TimeUsed(frame.start, frame.end, frame.phrase, "query")
             searched = without_timeframe(query, frame)
     mode = _chosen(searched) if options.mode == "auto" else options.mode
-    languages = scope.languages or tuple(
-        dict.fromkeys([language for fact in facts.values() for language in fact.languages])
-    )
+    known = chain.from_iterable(map(_LANGUAGES, facts.values()))
+    languages = scope.languages or tuple(dict.fromkeys(known))
     expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
-    terms = [checks.query(term) for term in expansion]
-    detected = detect(searched)
-    keywords = parse_query(
-        searched, languages=sorted(languages, key="en".__ne__), expansion=terms, language=detected
-    )
-    return Question(query, searched, mode, keywords, timeframe, _language(detected, languages))
+    terms = tuple(map(checks.query, expansion))
+    return Question(query, searched, mode, timeframe, languages, terms)
 
 
 def _chosen(searched: str) -> Mode:
@@ -210,15 +238,30 @@ def _chosen(searched: str) -> Mode:
     return choose_mode(searched)
 
 
-def _language(detected: str, languages: Sequence[str]) -> str:
-    """A query is often too short to tell; then it is taken for one of the memories' languages."""
-    return languages[0] if detected == "en" and languages and "en" not in languages else detected
-
-
-def ask(
+def asking(
     store: Store,
     meaning: Meaning,
     scope: Scope,
+    question: Question,
+    options: Options,
+    facts: Mapping[str, NamespaceFacts],
+) -> tuple[QueryVector, AbstractContextManager[Asking]]:
+    """The question's vector, if it needs one, and the store, which begins to look for what is near to it."""
+    if not question.searched.strip():
+        return QueryVector(), store.asking((), None)
+    vector, nearness = QueryVector(), None
+    if question.mode != "keyword":
+        vector = meaning.query(question.searched, facts.values())
+    if vector.vector is not None and vector.generation is not None:
+        reranks = options.fusion == "rerank" and question.mode != "semantic"
+        depth = 0 if reranks else max(DEPTH, options.limit)
+        nearness = Nearness(vector.generation, vector.vector, depth)
+    return vector, store.asking([scope, *_inside_the_time(scope, question.timeframe)], nearness)
+
+
+def answered(
+    asking: Asking,
+    vector: QueryVector,
     question: Question,
     options: Options,
     facts: Mapping[str, NamespaceFacts],
@@ -226,39 +269,28 @@ def ask(
     """The candidates of each leg. A leg that can't answer is made up for by the other, with a note."""
     if not question.searched.strip():
         return Legs()
-    vector = QueryVector()
     if question.mode != "keyword":
-        vector = meaning.query(question.searched, facts.values())
-        question.weights = _default_weights(question.language, vector)
-        is_read = weighing.reading(question.language, vector.languages) == "known"
-        question.unrelated = vector.unrelated if is_read else None
+        reads = weighing.reading(question.language, vector.languages)
+        weight = min(vector.weight, _MOST_BY_MEANING[reads])
+        question.weights = {"semantic": weight, "keyword": 1 - weight}
+        question.unrelated = vector.unrelated if reads == "known" else None
         question.notes += vector.notes
-        _use_tuned(question, vector, options, facts.values())
+        if vector.vector is not None and not options.weights:
+            _use_tuned(question, options, facts.values(), reads)
         if vector.vector is None and question.mode == "semantic":
             question.mode = "keyword"
-    words, nearness = _legs(vector, question, options)
-    found = store.search([scope, *_inside_the_time(scope, question.timeframe)], words, nearness)
-    keyword = _best_of([each.by_words for each in found])
-    semantic = _similar_enough(_best_of([each.by_meaning for each in found]), options)
-    if semantic and not keyword and question.keywords and question.mode != "semantic":
-        question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
-    similarity = found[0].similarity
-    for each in found[1:]:
-        similarity = similarity | each.similarity
-    cut = words is not None and len(keyword) >= words.limit
-    return Legs(keyword, semantic, similarity, cut, len(question.keywords.words))
-
-
-def _legs(vector: QueryVector, question: Question, options: Options) -> tuple[Words | None, Nearness | None]:
-    """What each leg is asked, if anything."""
-    words = nearness = None
-    depth = max(DEPTH, options.limit)
-    reranks = options.fusion == "rerank" and question.mode != "semantic"
+    words = None
     if question.mode != "semantic":
-        words = Words(question.keywords, options.prefilter_limit if options.fusion == "rerank" else depth)
-    if vector.vector is not None and vector.generation is not None:
-        nearness = Nearness(vector.generation, vector.vector, 0 if reranks else depth)
-    return words, nearness
+        depth = options.prefilter_limit if options.fusion == "rerank" else max(DEPTH, options.limit)
+        words = Words(question.keywords, depth)
+    found = asking.search(words)
+    keyword, nearest, similarity = found[0] if len(found) == 1 else _together(found)
+    semantic = _similar_enough(nearest, options)
+    count = len(keyword)
+    if not count and question.mode != "semantic" and semantic and question.keywords:
+        question.notes.append("no memory has any of these words: what follows is the nearest in meaning")
+    cut = words is not None and count >= words.limit
+    return Legs(keyword, semantic, similarity, cut, len(question.keywords.words))
 
 
 def _similar_enough(candidates: Sequence[Candidate], options: Options) -> Sequence[Candidate]:
@@ -269,20 +301,10 @@ def _similar_enough(candidates: Sequence[Candidate], options: Options) -> Sequen
     return candidates if least is None else [each for each in candidates if each.score >= least]
 
 
-def _default_weights(language: str, vector: QueryVector) -> Mapping[str, float]:
-    """How much each leg counts: a model is trusted with the languages that it was made for."""
-    most = {"known": 1.0, "foreign": fuse.FOREIGN, "unread": fuse.UNREAD}
-    semantic = min(vector.weight, most[weighing.reading(language, vector.languages)])
-    return {"semantic": semantic, "keyword": 1 - semantic}
-
-
-def _use_tuned(
-    question: Question, vector: QueryVector, options: Options, facts: Iterable[NamespaceFacts]
-) -> None:
-    """Weights that the memories were tuned to take the place of the default, unless the caller gives some."""
-    if vector.vector is None or question.mode != "hybrid" or options.fusion != "mix" or options.weights:
+def _use_tuned(question: Question, options: Options, facts: Iterable[NamespaceFacts], reads: Reading) -> None:
+    """Weights that the memories were tuned to take the place of the default."""
+    if question.mode != "hybrid" or options.fusion != "mix":
         return
-    reads = weighing.reading(question.language, vector.languages)
     question.weights, remark, warning = weighing.of(facts, question.weights, reads)
     question.remarks += [remark] if remark else []
     question.notes += [warning] if warning else []
@@ -297,9 +319,16 @@ def _inside_the_time(scope: Scope, timeframe: TimeUsed | None) -> list[Scope]:
     return [] if since and until and since >= until else [replace(scope, since=since, until=until)]
 
 
+def _together(found: Sequence[Found]) -> Found:
+    """What was found in several scopes."""
+    similarity: dict[Key, float] = {}
+    for each in found:
+        similarity |= each.similarity
+    by_words, by_meaning, _ = zip(*found, strict=True)
+    return Found(_best_of(by_words), _best_of(by_meaning), similarity)
+
+
 def _best_of(lists: Sequence[Sequence[Candidate]]) -> Sequence[Candidate]:
-    if len(lists) == 1:
-        return lists[0]
     by_key: dict[Key, Candidate] = {}
     for candidates in lists:
         for candidate in candidates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from datetime import date, datetime
+from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
 
 from recollect.frozen import Later, dataclass
@@ -380,17 +381,34 @@ class Recall(list[Hit]):
         fusion: Fusion = "mix",
         timeframe: TimeUsed | None = None,
         notes: tuple[str, ...] = (),
-        confidence: Confidence = "none",
-        likelihood: float = 0.0,
+        sureness: Callable[[], tuple[Confidence, float]] | None = None,
     ) -> None:
+        """`sureness` gives the confidence and the likelihood when one of them is first asked for."""
         super().__init__(hits)
         self.query = query
         self.mode = mode
         self.fusion = fusion
         self.timeframe = timeframe
         self.notes = notes
-        self.confidence = confidence
-        self.likelihood = likelihood
+        self._sureness = sureness
+
+    @cached_property
+    def _sure(self) -> tuple[Confidence, float]:
+        return self._sureness() if self._sureness else ("none", 0.0)
+
+    @property
+    def confidence(self) -> Confidence:
+        """Whether an answer is likely to be among the first five."""
+        return self._sure[0]
+
+    @property
+    def likelihood(self) -> float:
+        """How likely that is."""
+        return self._sure[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy knows how sure it is."""
+        return {**self.__dict__, "_sure": self._sure, "_sureness": None}
 
 
 @dataclass(frozen=True, slots=True)

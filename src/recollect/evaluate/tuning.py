@@ -262,7 +262,10 @@ class _Asking:
 
     def _trial(self, probe: Probe) -> Trial:
         question = recalling.understand(probe.text, self._scope, _OPTIONS, self._untuned, None)
-        legs = recalling.ask(self._store, self._meaning, self._scope, question, _OPTIONS, self._untuned)
+        asked = self._scope, question, _OPTIONS, self._untuned
+        vector, begun = recalling.asking(self._store, self._meaning, *asked)
+        with begun as asking:
+            legs = recalling.answered(asking, vector, *asked[1:])
         legs = _without(legs, self._number(probe.hidden))
         rules = Rules("mix", self._scope.now, question.timeframe)
         wanted = {str(self._number(probe.wanted)): 1}

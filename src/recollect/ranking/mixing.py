@@ -90,7 +90,8 @@ def mixed(
 
 def _packed(legs: Legs) -> tuple[Packed, Packed, dict[Any, float]]:
     """Both lists as numbers. Those of a backend that does not pack them are numbered here."""
-    keyword, semantic = legs.keyword or _NOBODY, legs.semantic or _NOBODY
+    keyword = legs.keyword if isinstance(legs.keyword, Packed) else legs.keyword or _NOBODY
+    semantic = legs.semantic if isinstance(legs.semantic, Packed) else legs.semantic or _NOBODY
     if isinstance(keyword, Packed) and isinstance(semantic, Packed):
         return keyword, semantic, legs.extra
     packing = Packing()

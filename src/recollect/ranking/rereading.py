@@ -54,12 +54,12 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]
         texts = [memories[each.item.candidate.key] for each in found]
     else:
         found = [_reread((*pair, ())) for pair in ranked]
-    notes = [at for at, text in enumerate(texts) if text.speaker is None]
-    for copy, original in _copies([texts[at] for at in notes]).items():
-        at, each = notes[copy], found[notes[copy]]
-        note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {texts[notes[original]].id}")
-        found[at] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
-    found.sort(key=_SCORE, reverse=True)
+    if copies := _copies(texts):
+        for copy, original in copies.items():
+            each = found[copy]
+            note = Multiplier("near_duplicate", COPY, f"it says nearly the same as {texts[original].id}")
+            found[copy] = Reread(each.item, each.score * COPY, (*each.multipliers, note))
+        found.sort(key=_SCORE, reverse=True)
     return found
 
 
@@ -84,8 +84,11 @@ def _without_questions(item: Fused, score: float, memory: Loaded) -> Reread:
 
 
 def _copies(texts: Sequence[Loaded]) -> dict[int, int]:
-    """Which of these says nearly the same as which one before it that is no copy itself."""
-    pairs = mixing.sharing([each.content for each in texts], _COMPARED, _FEWEST_SHARED)
+    """Which note (nobody said it) says nearly the same as which one before it that is no copy itself."""
+    contents = [each.content if each.speaker is None else "" for each in texts]
+    pairs = mixing.sharing(contents, _COMPARED, _FEWEST_SHARED)
+    if not pairs:
+        return {}
     known = {
         at: features(terms_of(texts[at].content, texts[at].language))
         for at in {at for pair in pairs for at in pair}

@@ -194,9 +194,13 @@ def score(
     Equal ones go by their better rank in a leg, then by age. Factors reorder those that would have been
     returned without them.
     """
-    loaded = [each for each in found if each.candidate.key in standings]
-    standing = [standings[each.candidate.key] for each in loaded]
-    winners = _first([(_place(*each), each[0]) for each in rules.settled(loaded, standing)], limit)
+    items, standing = [], []
+    for each in found:
+        known = standings.get(each.candidate.key)
+        if known is not None:
+            items.append(each)
+            standing.append(known)
+    winners = _first([(_place(*each), each[0]) for each in rules.settled(items, standing)], limit)
     if rules.factors:
         winners = _first(
             [

@@ -7,6 +7,7 @@ Every method names its namespace, or takes a Scope that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -218,6 +219,16 @@ class Analysed:
 Analyser = Callable[[Text], Analysed]
 
 
+class Asking(Protocol):
+    """A question on its way: another thread may look for what is near while the words are still read."""
+
+    def search(self, words: Words | None) -> list[Found]:
+        """The candidates of both legs in each of the scopes; None if words are not asked for. Once only."""
+
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        """Those who may win, in one statement."""
+
+
 class Store(Protocol):
     """What Recollect asks of a backend."""
 
@@ -239,6 +250,9 @@ class Store(Protocol):
         """What must be known of these namespaces; one that is not there yet is left out."""
 
     # candidates
+
+    def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
+        """Begin to look for what is near in each of the scopes, where that is asked; the words come later."""
 
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
         """The candidates of both legs in each of the scopes; None for a leg that is not asked."""

@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recollect.errors import StoreError
 from recollect.store import rows
-from recollect.store.base import Added, Analyser, Generation, Pending, Record, Store, Vector
+from recollect.store.base import (
+    Added,
+    Analyser,
+    Found,
+    Generation,
+    Key,
+    Loaded,
+    Nearness,
+    Pending,
+    Record,
+    Store,
+    Vector,
+    Words,
+)
 from recollect.store.statements import Row, Statements
 from recollect.store.text import embedded_text
 from recollect.store.writing import Writer
@@ -60,6 +73,16 @@ class SqlStore(Store):
 
     def _rows(self, query: str, /, **parameters: Any) -> list[Row]:
         return self._read(lambda statements: statements.rows(query, **parameters))
+
+    # candidates
+
+    def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
+        with self.asking(scopes, nearness) as asking:
+            return asking.search(words)
+
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        with self.asking((), None) as asking:
+            return asking.load(keys, now)
 
     # reading
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from recollect.errors import StoreError
 from recollect.store import dump, rows, upkeep
-from recollect.store.base import Analyser, Candidate, Found, Key, Loaded, NamespaceFacts, Nearness, Words
+from recollect.store.base import (
+    Analyser,
+    Asking,
+    Candidate,
+    Found,
+    Key,
+    Loaded,
+    NamespaceFacts,
+    Nearness,
+    Words,
+)
 from recollect.store.postgres import administration, search
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.connections import Connections, is_read_only, may_write
@@ -103,7 +113,13 @@ class PostgresStore(SqlStore):
                     self._large.pop(namespace, None)
         return facts
 
-    def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
+    def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
+        return nullcontext(_Asking(self, scopes, nearness))
+
+    def candidates(
+        self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None
+    ) -> list[Found]:
+        """Of both legs in each of the scopes, all asked in one journey."""
         questions = list(search.questions(scopes, words, nearness, self._large))
         settings = SETTINGS if any(question.asked[0] == "near_by_index" for question in questions) else ()
         answers = self._together([question.asked for question in questions], settings)
@@ -146,7 +162,8 @@ class PostgresStore(SqlStore):
         found = self._together([(query, given | {"namespace": each}) for each in scope.namespaces])
         return [(name, row) for name, answer in zip(scope.namespaces, found, strict=True) for row in answer]
 
-    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+    def loaded(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        """These memories, as they stand."""
         found = self._by_namespace("load", keys, now=now)
         moment = to_micros(now)
         return {(namespace, row[0]): rows.loaded(row, moment) for namespace, row in found}
@@ -206,6 +223,20 @@ class PostgresStore(SqlStore):
 
     def _spool(self) -> AbstractContextManager[Spool]:
         return Spool.made()
+
+
+class _Asking(NamedTuple):
+    """A question: the server is asked for both legs at once, when the words are known, too."""
+
+    store: PostgresStore
+    scopes: Sequence[Scope]
+    nearness: Nearness | None
+
+    def search(self, words: Words | None) -> list[Found]:
+        return self.store.candidates(self.scopes, words, self.nearness)
+
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        return self.store.loaded(keys, now)
 
 
 def _rebuild(statements: Statements, namespace: str, analyse: Analyser) -> int:

@@ -19,39 +19,46 @@ from recollect.store.sqlite.vectors import Arenas
 from recollect.types import Scope
 
 
-def ask(
-    statements: SqliteStatements,
-    arenas: Arenas,
-    newer: Newer,
-    opened: Opened,
-    namespaces: Namespaces,
-    scope: Scope,
-    words: Words | None,
-    nearness: Nearness | None,
-) -> Found:
-    """What each leg finds in a scope, with the segments where there are some."""
-    ground = Ground.of(statements, namespaces, opened, newer)
-    allowed = narrowed(statements, namespaces, scope, ground)
-    near = Near(statements, arenas, opened, namespaces, nearness, allowed) if nearness else None
-    fingerprint = nearness.generation.fingerprint if nearness and namespaces.have_replaced else None
-    jury = Jury(statements, scope, namespaces, fingerprint, ground)
-    worded = None
-    if ground.leaves and namespaces and words and words.query:
-        worded = by_words(statements, namespaces, words, ground, allowed)
-    found: Sequence[Candidate]
-    nearest: Sequence[Candidate] | None = None
-    if worded is None:
-        found = search.match(statements, namespaces, scope, words)
-    else:
-        first = jury.told_at_once(worded.first)
-        if first is None:
-            asked = [worded.first, near.first] if near else [worded.first]
-            first, *others = jury.judged(asked, near.doubtful if near else ())
-            nearest = others[0] if others else None
-        found = worded.found(jury, first)
-    if near is None:
-        return Found(found)
-    similarity = near.similarities(found)  # while another thread may still look for the nearest
-    if nearest is None:
-        (nearest,) = jury.judged([near.first], near.doubtful)
-    return Found(found, near.found(jury, nearest), similarity)
+class Legs:
+    """A question to the segments and to what is newer. The vectors are begun with at once."""
+
+    def __init__(
+        self,
+        statements: SqliteStatements,
+        arenas: Arenas,
+        newer: Newer,
+        opened: Opened,
+        namespaces: Namespaces,
+        scope: Scope,
+        nearness: Nearness | None,
+    ) -> None:
+        self._statements, self._namespaces, self._scope = statements, namespaces, scope
+        self._ground = ground = Ground.of(statements, namespaces, opened, newer)
+        self._allowed = allowed = narrowed(statements, namespaces, scope, ground)
+        self._near = Near(statements, arenas, ground, namespaces, nearness, allowed) if nearness else None
+        self._fingerprint = nearness.generation.fingerprint if nearness and namespaces.have_replaced else None
+
+    def found(self, words: Words | None) -> Found:
+        """What each leg finds in the scope."""
+        near, statements, namespaces, ground = self._near, self._statements, self._namespaces, self._ground
+        jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
+        worded = None
+        if ground.leaves and namespaces and words and words.query:
+            worded = by_words(statements, namespaces, words, ground, self._allowed)
+        found: Sequence[Candidate]
+        nearest: Sequence[Candidate] | None = None
+        if worded is None:
+            found = search.match(statements, namespaces, self._scope, words)
+        else:
+            first = jury.told_at_once(worded.first)
+            if first is None:
+                asked = [worded.first, near.first] if near else [worded.first]
+                first, *others = jury.judged(asked, near.doubtful if near else ())
+                nearest = others[0] if others else None
+            found = worded.found(jury, first)
+        if near is None:
+            return Found(found)
+        similarity = near.similarities(found)  # while another thread may still look for the nearest
+        if nearest is None:
+            (nearest,) = jury.judged([near.first], near.doubtful)
+        return Found(found, near.found(jury, nearest), similarity)

@@ -3,18 +3,20 @@ written: those beside the file, and what is newer as segments in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.base import Generation
 from recollect.store.sqlite.derived import spans
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.kernel import Leaf, Part, Positions
 from recollect.store.sqlite.derived.newer import Newer
 from recollect.store.sqlite.derived.shelf import Opened
+from recollect.store.sqlite.derived.vectors import VectorSegment
 from recollect.store.sqlite.derived.words import WordSegment
 from recollect.store.sqlite.search import Namespaces
 from recollect.store.sqlite.statements import SqliteStatements
@@ -39,6 +41,8 @@ class Ground(NamedTuple):
     names: list[list[str | None]]
     """Who speaks, of each of the parts."""
     counted: Statistics
+    vectors: Mapping[Generation, Sequence[tuple[VectorSegment, tuple[int, int]]]]
+    """Those of the namespaces: segments, and from where to where they stand there."""
 
     @classmethod
     def of(cls, statements: SqliteStatements, namespaces: Namespaces, opened: Opened, newer: Newer) -> Ground:
@@ -70,7 +74,8 @@ class Ground(NamedTuple):
         leaves = [leaf(segment, numbers, stale) for segment, stale in held]
         leaves.sort(key=lambda each: -len(each.segment))
         names = [part.names for part in parts]
-        return cls(opened, held, upto, leaves, parts, names, statistics(namespaces.statistics))
+        counted, vectors = statistics(namespaces.statistics), _vectors(namespaces, opened)
+        return cls(opened, held, upto, leaves, parts, names, counted, vectors)
 
 
 def _held(segments: Sequence[WordSegment]) -> list[tuple[WordSegment, Numbers]]:
@@ -79,6 +84,18 @@ def _held(segments: Sequence[WordSegment]) -> list[tuple[WordSegment, Numbers]]:
     for segment in reversed(segments):
         found.append((segment, stale))
         stale = spans.union(stale, segment.touched) if len(segment.touched) else stale
+    return found
+
+
+def _vectors(
+    namespaces: Namespaces, opened: Opened
+) -> dict[Generation, list[tuple[VectorSegment, tuple[int, int]]]]:
+    found: dict[Generation, list[tuple[VectorSegment, tuple[int, int]]]] = {}
+    for space in namespaces.values():
+        if space.generation is not None and space.facts.generation is not None:
+            segments = opened.of_generation(space.generation)
+            placed = found.setdefault(space.facts.generation, [])
+            placed += [(segment, segment.span(space.number)) for segment in segments]
     return found
 
 

@@ -28,6 +28,8 @@ def narrowed(
 
     Of those on the ground, those alone who have the labels of the scope.
     """
+    if not (scope.tags or scope.speakers or scope.since or scope.until or scope.sessions or scope.documents):
+        return None
     told = (
         having_labels(namespaces, scope, ground),
         known_by_index(statements, namespaces, scope),

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import keys_of
-from recollect.store.sqlite.derived import spans
+from recollect.store.sqlite.derived import kernel, spans
 from recollect.store.sqlite.derived.kernel import Nearest, Ranking
 from recollect.store.sqlite.derived.merging import best_of
-from recollect.store.sqlite.derived.shelf import Opened
-from recollect.store.sqlite.derived.vectors import VectorSegment
+from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces
 from recollect.store.sqlite.vectors import Arenas, best
@@ -31,7 +30,7 @@ class Near:
         self,
         statements: Statements,
         arenas: Arenas,
-        opened: Opened,
+        ground: Ground,
         namespaces: Namespaces,
         nearness: Nearness,
         allowed: NDArray[np.int64] | None,
@@ -39,28 +38,24 @@ class Near:
         """Of `allowed` (ascending) alone, if given."""
         self._limit = nearness.limit
         self._allowed = allowed
-        self._upto = opened.vectors_upto
+        self._upto = upto = ground.opened.vectors_upto
         self._vector = vector = np.ascontiguousarray(nearness.vector, np.float32)
-        self._older: list[tuple[VectorSegment, int]] = []
+        self._older = ground.vectors.get(nearness.generation, ())
         self._newer: list[_Newer] = []
         newest = namespaces.state.vector
-        for space in namespaces.values():
-            if space.generation is None or space.facts.generation != nearness.generation:
-                continue
-            self._older += [(segment, space.number) for segment in opened.of_generation(space.generation)]
-            if newest > self._upto:
-                known = space.number, space.generation, space.removed
-                self._newer.append(
-                    _Newer(*arenas.similarities(statements, *known, vector, self._upto, newest))
-                )
+        if newest > upto:
+            for space in namespaces.values():
+                if space.generation is not None and space.facts.generation == nearness.generation:
+                    known = space.number, space.generation, space.removed
+                    self._newer.append(_Newer(*arenas.similarities(statements, *known, vector, upto, newest)))
         self._begun = self._begin(reach(self._limit), allowed)
 
     def similarities(self, candidates: Sequence[Candidate]) -> dict[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
         asked = sorted(keys_of(candidates))
         known: dict[Key, float] = {}
-        for segment, namespace in self._older:
-            segment.similar(namespace, self._vector, asked, known)
+        for segment, span in self._older:
+            kernel.similar(segment, self._vector, asked, span, known)
         for newer in self._newer:
             _, memories, scores = newer.of(np.array(asked, np.int64))
             known.update(zip(memories.tolist(), scores.tolist(), strict=True))
@@ -119,7 +114,7 @@ class Near:
         """What gives the nearest of all, nearest first; another thread may look for them meanwhile."""
         if not most:
             return lambda: NONE
-        parts = [segment.near(namespace, self._vector, most, memories) for segment, namespace in self._older]
+        parts = [segment.near(span, self._vector, most, memories) for segment, span in self._older]
         if len(parts) == 1 and not self._newer:
             return parts[0]
         parts += [partial(newer.nearest, most, memories) for newer in self._newer]

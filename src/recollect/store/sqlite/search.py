@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ class Namespaces(dict[str, Namespace]):
     """The namespaces of a scope that exist. `alone`: the store has no other."""
 
     alone = False
+    facts: Mapping[str, NamespaceFacts] = {}
     state = State()
     statistics = b"\0"
     """What the keyword index notes of itself: how many memories and terms it has."""
@@ -70,6 +71,7 @@ class Namespaces(dict[str, Namespace]):
             facts = rows.facts(languages, tuned, before, tuple(generations))
             found[name] = Namespace(number, removed, facts, generations[0])
             found.alone = newest == 1
+        found.facts = {name: space.facts for name, space in found.items()}
         found.have_replaced = any(space.removed for space in found.values())
         found.aside = frozenset(aside) if len(aside) <= FEW_ASIDE else None
         return found

@@ -218,7 +218,9 @@ _SOONER: dict[type, Callable[[Any], Any]] = {datetime: _micros, tuple: _labels}
 """What `_plain` makes of one kind."""
 
 
-def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _bound(parameters: dict[str, Any]) -> dict[str, Any]:
+    if _PLAIN.issuperset(map(type, parameters.values())):
+        return parameters
     return {name: _plain(value) for name, value in parameters.items()}
 
 

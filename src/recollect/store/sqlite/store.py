@@ -7,14 +7,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from recollect.store import rows
 from recollect.store.base import (
     Added,
     Analyser,
+    Asking,
     Candidate,
     Found,
     Generation,
@@ -53,6 +54,8 @@ WORTH_NUMPY = 300_000
 importing numpy for the segments does: whoever asks for more has it imported."""
 MOST_NEWER = 20_000
 """Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
+_LYING = (IndexError, ValueError, MemoryError)
+"""What comes of a segment that is not as it should be."""
 MOST_COMPLETE = 1_000
 """Of so many namespaces it is remembered that each memory has its vector."""
 
@@ -261,45 +264,54 @@ class SqliteStore(SqlStore):
 
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
         with self._connections.reading(once=True) as connection:
-            found = Namespaces.read(SqliteStatements(connection), namespaces)
-        return {name: space.facts for name, space in found.items()}
+            return Namespaces.read(SqliteStatements(connection), namespaces).facts
 
-    def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
-        def action(statements: SqliteStatements) -> list[Found]:
-            return [self._search(statements, scope, words, nearness) for scope in scopes]
+    def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
+        return _Asking(self, scopes, nearness)
 
-        return self._read(action)
-
-    def _search(
-        self, statements: SqliteStatements, scope: Scope, words: Words | None, nearness: Nearness | None
-    ) -> Found:
+    def begin(
+        self, statements: SqliteStatements, scope: Scope, nearness: Nearness | None
+    ) -> Callable[[Words | None], Found]:
+        """What finds the candidates of both legs, given the words."""
         namespaces = Namespaces.read(statements, scope.namespaces)
         opened = self._segments(statements, namespaces.state, nearness)
+        ask = partial(self._asked, statements, namespaces, scope, nearness)
+        if opened is None or not opened.listed:
+            return ask(opened)
         try:
-            return self._found(statements, namespaces, scope, words, nearness, opened)
-        except (IndexError, ValueError, MemoryError):
-            if opened is None or not opened.listed:
-                raise
-            self._shelf.condemn()  # a file that lies; the rows do not
-            return self._found(statements, namespaces, scope, words, nearness, None)
+            return partial(self._found, ask, ask(opened))
+        except _LYING:
+            self._shelf.condemn()
+            return ask(None)
 
     def _found(
+        self,
+        ask: Callable[[None], Callable[[Words | None], Found]],
+        asked: Callable[[Words | None], Found],
+        words: Words | None,
+    ) -> Found:
+        try:
+            return asked(words)
+        except _LYING:
+            self._shelf.condemn()  # a file that lies; the rows do not
+            return ask(None)(words)
+
+    def _asked(
         self,
         statements: SqliteStatements,
         namespaces: Namespaces,
         scope: Scope,
-        words: Words | None,
         nearness: Nearness | None,
         opened: Opened | None,
-    ) -> Found:
+    ) -> Callable[[Words | None], Found]:
         if opened is None and nearness is None:
-            return Found(search.match(statements, namespaces, scope, words))
-        from recollect.store.sqlite.asking import ask
+            return lambda words: Found(search.match(statements, namespaces, scope, words))
+        from recollect.store.sqlite.asking import Legs
         from recollect.store.sqlite.derived.shelf import NO_SEGMENTS
 
-        return ask(
-            statements, self._arenas, self._newer, opened or NO_SEGMENTS, namespaces, scope, words, nearness
-        )
+        return Legs(
+            statements, self._arenas, self._newer, opened or NO_SEGMENTS, namespaces, scope, nearness
+        ).found
 
     def _segments(
         self, statements: SqliteStatements, state: State, nearness: Nearness | None
@@ -321,10 +333,6 @@ class SqliteStore(SqlStore):
 
     def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
         return self._read(lambda statements: search.containing(statements, scope, text, limit))
-
-    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
-        moment = to_micros(now)
-        return {row[0]: rows.loaded(row, moment) for row in self._rows("load", numbers=keys, now=now)}
 
     def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         found: dict[Key, list[Memory]] = {}
@@ -422,3 +430,33 @@ class SqliteStore(SqlStore):
         for step in steps:
             with self._connections.translated():
                 spool.add(step)
+
+
+class _Asking(AbstractContextManager[Asking]):
+    """A question to one consistent state of the file."""
+
+    __slots__ = ("_begun", "_nearness", "_reading", "_scopes", "_statements", "_store")
+
+    def __init__(self, store: SqliteStore, scopes: Sequence[Scope], nearness: Nearness | None) -> None:
+        self._store, self._scopes, self._nearness = store, scopes, nearness
+
+    def __enter__(self) -> Self:
+        self._reading = self._store._connections.reading()
+        self._statements = statements = SqliteStatements(self._reading.__enter__())
+        try:
+            self._begun = [self._store.begin(statements, scope, self._nearness) for scope in self._scopes]
+        except BaseException:
+            self._reading.__exit__(*sys.exc_info())
+            raise
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._reading.__exit__(*error)
+
+    def search(self, words: Words | None) -> list[Found]:
+        return [found(words) for found in self._begun]
+
+    def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+        moment = to_micros(now)
+        found = self._statements.rows("load", numbers=str(list(keys)), now=moment)
+        return {row[0]: rows.loaded(row, moment) for row in found}

@@ -108,10 +108,12 @@ class Shelf:
     def _are_whole(self) -> bool:
         """Whether files that are mapped are as long as they were: reading beyond an end would be fatal."""
         try:
-            held = self._files.values()
-            return all(os.stat(each.path).st_size == each.segment.bytes for each in held)  # noqa: PTH116
+            for path, segment in self._files.values():
+                if os.stat(path).st_size != segment.bytes:  # noqa: PTH116  (every recall asks)
+                    return False
         except OSError:
             return False
+        return True
 
     def path(self, name: str) -> Path:
         """Where a segment lies."""

@@ -61,14 +61,14 @@ class VectorSegment:
         return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre, path=path)
 
     def near(
-        self, namespace: int, vector: Floats, most: int, memories: Numbers | None = None
+        self, span: tuple[int, int], vector: Floats, most: int, memories: Numbers | None = None
     ) -> Callable[[], Nearest]:
-        """What gives nearly always the nearest vectors of a namespace, nearest first.
+        """What gives nearly always the nearest vectors of a span, nearest first.
 
         How near each is, is estimated from its signs; the best of those are looked at. If `memories`
         (ascending) are given, only theirs.
         """
-        start, end = span = self.span(namespace)
+        start, end = span
         looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most, EXACT)
         if memories is None:
             if end - start > looked.closely:
@@ -80,10 +80,6 @@ class VectorSegment:
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
         return kernel.nearest(self, vector, span, looked, permitted)
-
-    def similar(self, namespace: int, vector: Floats, memories: list[int], known: dict[Any, float]) -> None:
-        """Note how near those of these memories (ascending) are that have a vector here."""
-        kernel.similar(self, vector, memories, self.span(namespace), known)
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""
