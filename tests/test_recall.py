@@ -451,3 +451,24 @@ class TestReading:
     def test_moments_are_kept_to_the_microsecond(self, memories: Memories) -> None:
         moment = datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
         assert memories.get(memories.remember("midnight", created_at=moment).id).created_at == moment
+
+
+class TestWhatOthersChange:
+    """What is known of a namespace from the last question is looked at again by the next one."""
+
+    def test_the_first_vectors_are_searched_at_once(self, open_memories: OpenMemories) -> None:
+        asks, writes = open_memories(), open_memories()
+        assert asks.recall("walrus") == []
+        assert "no memory has a vector yet" in " ".join(asks.recall("walrus").notes)
+        writes.remember("The walrus sleeps")
+        (hit,) = asks.recall("walrus")
+        assert hit.why.semantic is not None
+
+    def test_new_weights_hold_at_once(self, open_memories: OpenMemories) -> None:
+        asks, writes = open_memories(), open_memories()
+        writes.remember("The walrus sleeps")
+        (before,) = asks.recall("walrus")
+        writes.use_weights({"semantic": 0.9, "keyword": 0.1})
+        (after,) = asks.recall("walrus")
+        assert not [note for note in before.why.notes if "tuned" in note]
+        assert [note for note in after.why.notes if "tuned" in note]

@@ -158,6 +158,16 @@ def test_a_vector_that_is_no_number_is_never_kept(tmp_path: Path) -> None:
     assert np.flatnonzero(~(held.scale > 0)).tolist() == [3, 4]
 
 
+def test_ten_are_found_as_surely_as_a_hundred(tmp_path: Path) -> None:
+    matrix = random_directions(20_040, 384)
+    segment = made(tmp_path / "vectors.segment", matrix[:20_000])
+    shared = 0
+    for question in matrix[20_000:]:
+        ten, hundred = (segment.near(segment.span(0), question, most)()[0] for most in (10, 100))
+        shared += len({*ten} & {*hundred[:10]})
+    assert shared >= 396
+
+
 def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
     matrix = random_directions(700, 259)
     segment = made(tmp_path / "vectors.segment", matrix, spaces=7)

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect import checks, weighing
 from recollect.embed.models import Unrelated
@@ -122,30 +122,30 @@ class Question:
         return (opinion.score - self.unrelated.nearest(among)) / self.unrelated.deviation
 
 
+class Answer(NamedTuple):
+    """What the store had to say to a question, best first."""
+
+    question: Question
+    legs: Legs
+    rules: Rules
+    found_at_all: int
+    found: list[Reread]
+    loaded: Mapping[Key, Loaded]
+
+
 def recall(
     store: Store, meaning: Meaning, scope: Scope, query: str, options: Options, given: TimeUsed | None
 ) -> Recall:
     """The hits for a question, best first; a constant number of statements."""
-    facts = store.facts(scope.namespaces)
-    question = understand(query, scope, options, facts, given)
-    vector, begun = asking(store, meaning, scope, question, options, facts)
-    with begun as asked:
-        legs = answered(asked, vector, question, options, facts)
-        rules = _rules(options, scope, question, meant(question.searched, legs.speakers()))
-        reach = spare(options.limit) if rules.rereads else options.limit
-        count = reach if store.is_far else min(reach, max(options.limit, confidence.COMPARED))
-        found_at_all, may_win = fused(legs, question, options, rules, count)
-        if not found_at_all and query.strip():
-            may_win = contenders(_last_resort(store, scope, question, options), rules, count)
-            found_at_all = len(may_win)
-        loaded = _loaded(asked, scope, may_win)
-        found = _ranked(may_win, loaded, rules, count)
-        if count < min(reach, found_at_all) and any(each.multipliers for each in found):
-            count = reach  # whoever steps back may leave a place to one further behind
-            if len(may_win) < found_at_all:
-                _, may_win = fused(legs, question, options, rules, count)
-            loaded |= _loaded(asked, scope, [item for item in may_win if item.candidate.key not in loaded])
-            found = _ranked(may_win, loaded, rules, count)
+    answer, known = None, store.last_facts(scope.namespaces)
+    if known is not None:  # and if they still hold, nothing else has to be read before
+        answer = _answer(store, meaning, scope, query, options, given, known)
+    if answer is None:
+        answer = _answer(
+            store, meaning, scope, query, options, given, store.facts(scope.namespaces), read=True
+        )
+    assert answer is not None
+    question, legs, rules, found_at_all, found, loaded = answer
     sureness = partial(_sureness, found, loaded, found_at_all, legs, question, rules)
     best = found[: options.limit]
     if options.min_confidence != "none" and _is_doubtful(sureness()[0], options):
@@ -168,6 +168,42 @@ def recall(
     )
 
 
+def _answer(
+    store: Store,
+    meaning: Meaning,
+    scope: Scope,
+    query: str,
+    options: Options,
+    given: TimeUsed | None,
+    facts: Mapping[str, NamespaceFacts],
+    *,
+    read: bool = False,
+) -> Answer | None:
+    """Who wins, loaded; None if the facts, unless they were just `read`, turn out not to hold any more."""
+    question = understand(query, scope, options, facts, given)
+    vector, begun = asking(store, meaning, scope, question, options, facts)
+    with begun as asked:
+        if not read and asked.facts != facts:
+            return None
+        legs = answered(asked, vector, question, options, facts)
+        rules = _rules(options, scope, question, meant(question.searched, legs.speakers()))
+        reach = spare(options.limit) if rules.rereads else options.limit
+        count = reach if store.is_far else min(reach, max(options.limit, confidence.COMPARED))
+        found_at_all, may_win = fused(legs, question, options, rules, count)
+        if not found_at_all and query.strip():
+            may_win = contenders(_last_resort(store, scope, question, options), rules, count)
+            found_at_all = len(may_win)
+        loaded = _loaded(asked, scope, may_win)
+        found = _ranked(may_win, loaded, rules, count)
+        if count < min(reach, found_at_all) and any(each.multipliers for each in found):
+            count = reach  # whoever steps back may leave a place to one further behind
+            if len(may_win) < found_at_all:
+                _, may_win = fused(legs, question, options, rules, count)
+            loaded |= _loaded(asked, scope, [item for item in may_win if item.candidate.key not in loaded])
+            found = _ranked(may_win, loaded, rules, count)
+    return Answer(question, legs, rules, found_at_all, found, loaded)
+
+
 def _is_doubtful(level: Confidence, options: Options) -> bool:
     return CONFIDENCES.index(level) > CONFIDENCES.index(options.min_confidence)
 
@@ -184,7 +220,9 @@ def _ranked(may_win: Sequence[Fused], loaded: Mapping[Key, Loaded], rules: Rules
 
 def _rules(options: Options, scope: Scope, question: Question, speakers: frozenset[str]) -> Rules:
     """What counts besides the legs; of what is superseded, only where such a thing may answer at all."""
-    weights = checks.weights(options.weights if options.fusion == "weighted" else None, fuse.WEIGHTED_WEIGHTS)
+    weights: Mapping[str, float] = fuse.WEIGHTED_WEIGHTS
+    if options.fusion == "weighted":
+        weights = checks.weights(options.weights, weights)
     superseded = scope.as_of is None and scope.include_superseded
     return Rules(
         options.fusion, scope.now, question.timeframe, options.factors, speakers, superseded, weights
@@ -341,7 +379,7 @@ def fused(
 ) -> tuple[int, list[Fused]]:
     """Several lists into one, as asked: how many are in it, and those who may be among the best `limit`."""
     if options.fusion == "mix":
-        weights = checks.weights(options.weights, question.weights)
+        weights = checks.weights(options.weights, question.weights) if options.weights else question.weights
         return mixing.mixed(legs, weights, rules, limit, drop_nothing=_is_deep(legs))
     everyone = _named_fusion(legs, options)
     return len(everyone), contenders(everyone, rules, limit)

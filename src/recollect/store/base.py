@@ -222,6 +222,10 @@ Analyser = Callable[[Text], Analysed]
 class Asking(Protocol):
     """A question on its way: another thread may look for what is near while the words are still read."""
 
+    @property
+    def facts(self) -> Mapping[str, NamespaceFacts] | None:
+        """What is known of the namespaces of the scopes by now, where that was read again."""
+
     def search(self, words: Words | None) -> list[Found]:
         """The candidates of both legs in each of the scopes; None if words are not asked for. Once only."""
 
@@ -248,6 +252,9 @@ class Store(Protocol):
 
     def facts(self, namespaces: Sequence[str]) -> Mapping[str, NamespaceFacts]:
         """What must be known of these namespaces; one that is not there yet is left out."""
+
+    def last_facts(self, namespaces: tuple[str, ...]) -> Mapping[str, NamespaceFacts] | None:
+        """The same as of the last question, without asking: it may not be so any more. None if unknown."""
 
     # candidates
 

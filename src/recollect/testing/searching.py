@@ -133,6 +133,37 @@ class SearchingContract:
         answer = found(store, scope("nowhere"), words("walrus"), nearness(1, 0, 0))
         assert (answer.by_words, answer.by_meaning) == ([], [])
 
+    # both, one after the other
+
+    def test_what_is_near_is_asked_before_the_words_are_known(self, store: Store) -> None:
+        keep(
+            store, record("Walrus", "a", vector=vector(1, 0, 0)), record("Gull", "b", vector=vector(0, 1, 0))
+        )
+        with store.asking([scope(), scope("nowhere")], nearness(0, 1, 0)) as asking:
+            here, nowhere = asking.search(words("walrus"))
+            loaded = asking.load([each.key for each in (*here.by_words, *here.by_meaning)], NOW)
+        assert names(store, here.by_words) == ["a"]
+        assert names(store, here.by_meaning) == ["b", "a"]
+        assert sorted(each.id for each in loaded.values()) == ["a", "b"]
+        assert not any(nowhere)
+
+    def test_a_question_that_ends_in_an_error_leaves_the_store_as_it_was(self, store: Store) -> None:
+        keep(store, record("Walrus", "a", vector=vector(1, 0, 0)))
+        with pytest.raises(ZeroDivisionError), store.asking([scope()], nearness(1, 0, 0)):
+            raise ZeroDivisionError
+        keep(store, record("Walrus, too", "b"))
+        assert sorted(find(store, "walrus")) == ["a", "b"]
+
+    def test_facts_that_are_known_from_the_last_question_are_those_of_then(self, store: Store) -> None:
+        keep(store, record("Walrus", "a"))
+        assert find(store, "walrus") == ["a"]
+        before = store.last_facts((HERE,))
+        assert before in (None, store.facts([HERE]))
+        keep(store, record("Möwe", "b", language="de"))
+        with store.asking([scope()], None) as asking:
+            assert asking.facts in (None, store.facts([HERE]))
+            assert asking.facts is None or asking.facts != before
+
     # by meaning
 
     def test_the_nearest_come_first_with_their_cosine(self, store: Store) -> None:

@@ -113,6 +113,9 @@ class PostgresStore(SqlStore):
                     self._large.pop(namespace, None)
         return facts
 
+    def last_facts(self, namespaces: tuple[str, ...]) -> None:
+        """They are always read: a search needs to know how large a namespace is."""
+
     def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
         return nullcontext(_Asking(self, scopes, nearness))
 
@@ -231,6 +234,7 @@ class _Asking(NamedTuple):
     store: PostgresStore
     scopes: Sequence[Scope]
     nearness: Nearness | None
+    facts: None = None
 
     def search(self, words: Words | None) -> list[Found]:
         return self.store.candidates(self.scopes, words, self.nearness)

@@ -1,10 +1,8 @@
-"""Both legs of one question: each looks for its best, and whoever must be read is read in one statement."""
+"""Both legs of one question: each looks for its best, and both are judged at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from recollect.store.base import Candidate, Found, Nearness, Words
+from recollect.store.base import Found, Nearness, Words
 from recollect.store.sqlite import search
 from recollect.store.sqlite.derived.newer import Newer
 from recollect.store.sqlite.derived.shelf import Opened
@@ -39,26 +37,18 @@ class Legs:
         self._fingerprint = nearness.generation.fingerprint if nearness and namespaces.have_replaced else None
 
     def found(self, words: Words | None) -> Found:
-        """What each leg finds in the scope."""
+        """What each leg finds in the scope; whoever must be read is read in one statement."""
         near, statements, namespaces, ground = self._near, self._statements, self._namespaces, self._ground
-        jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
         worded = None
         if ground.leaves and namespaces and words and words.query:
             worded = by_words(statements, namespaces, words, ground, self._allowed)
-        found: Sequence[Candidate]
-        nearest: Sequence[Candidate] | None = None
-        if worded is None:
-            found = search.match(statements, namespaces, self._scope, words)
-        else:
-            first = jury.told_at_once(worded.first)
-            if first is None:
-                asked = [worded.first, near.first] if near else [worded.first]
-                first, *others = jury.judged(asked, near.doubtful if near else ())
-                nearest = others[0] if others else None
-            found = worded.found(jury, first)
-        if near is None:
-            return Found(found)
-        similarity = near.similarities(found)  # while another thread may still look for the nearest
-        if nearest is None:
-            (nearest,) = jury.judged([near.first], near.doubtful)
-        return Found(found, near.found(jury, nearest), similarity)
+        rankings = [worded.first] if worded else []
+        rankings += [near.first] if near else []
+        jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
+        judged = jury.judged(rankings, near.doubtful if near else ())
+        found = (
+            worded.found(jury, judged[0])
+            if worded
+            else search.match(statements, namespaces, self._scope, words)
+        )
+        return Found(found, near.found(jury, judged[-1]), near.similarities(found)) if near else Found(found)

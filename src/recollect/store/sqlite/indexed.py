@@ -44,7 +44,7 @@ class ByWords:
         self._limit = words.limit
         self._counted = ground.counted
         self._leaves = leaves
-        self._wanted = [*wanted_terms(words.query), *((term.encode(), None) for term in quoted)]
+        self._wanted = wanted_terms(words.query) + [(term.encode(), None) for term in quoted]
         self._quoted = len(quoted)
         self._allowed = _together(leaves, self._wanted[-self._quoted :], allowed) if quoted else allowed
 
@@ -155,8 +155,7 @@ def _needs_order(query: KeywordQuery) -> bool:
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
     """What is looked for: each term and, for a beginning, what no longer begins so."""
-    encoded = [(term.encode(), begins) for term, begins in sought(query)]
-    return [(term, term + b"\xff" if begins else None) for term, begins in encoded]
+    return [(term.encode(), term.encode() + b"\xff" if begins else None) for term, begins in sought(query)]
 
 
 def _together(leaves: Sequence[Leaf], wanted: Sequence[Wanted], allowed: Numbers | None) -> Numbers:

@@ -98,11 +98,6 @@ class Jury:
             for ranking, (rows, some) in zip(rankings, told, strict=True)
         ]
 
-    def told_at_once(self, ranking: Ranking) -> Sequence[Candidate] | None:
-        """Those of a ranking who are in scope; None if somebody has to be read."""
-        ((rows, left),) = self._told([ranking])
-        return None if left else Packed(rows, self._names)
-
     def _told(self, rankings: list[Ranking]) -> list[tuple[bytes, list[int]]]:
         """What segments tell of each ranking, and who must be read."""
         if not self._parts:

@@ -56,8 +56,8 @@ MOST_NEWER = 20_000
 """Beyond so many memories that no segment has, FTS5 is quicker than looking at each of them."""
 _LYING = (IndexError, ValueError, MemoryError)
 """What comes of a segment that is not as it should be."""
-MOST_COMPLETE = 1_000
-"""Of so many namespaces it is remembered that each memory has its vector."""
+MOST_COMPLETE = MOST_LAST_FACTS = 1_000
+"""Of so many namespaces it is remembered that each memory has its vector, and what was known of them."""
 
 
 def _size(path: Path) -> int:
@@ -136,6 +136,7 @@ class SqliteStore(SqlStore):
         self._background = Background(self._connections, lambda: self._shelf)
         self._struck_out = 0
         self._opened: Opened | None = None
+        self._last_facts: dict[tuple[str, ...], Mapping[str, NamespaceFacts]] = {}
         self._searched = 0  # memories, by FTS5: those of the store, for each question
         self._folder = Path(f"{path.resolve()}{FOLDER}") if path else None
         self._complete: dict[tuple[str, str], Row] = {}  # states in which each memory had its vector
@@ -266,14 +267,23 @@ class SqliteStore(SqlStore):
         with self._connections.reading(once=True) as connection:
             return Namespaces.read(SqliteStatements(connection), namespaces).facts
 
+    def last_facts(self, namespaces: tuple[str, ...]) -> Mapping[str, NamespaceFacts] | None:
+        return self._last_facts.get(namespaces)
+
     def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
         return _Asking(self, scopes, nearness)
 
     def begin(
-        self, statements: SqliteStatements, scope: Scope, nearness: Nearness | None
+        self,
+        statements: SqliteStatements,
+        namespaces: Namespaces,
+        scope: Scope,
+        nearness: Nearness | None,
     ) -> Callable[[Words | None], Found]:
         """What finds the candidates of both legs, given the words."""
-        namespaces = Namespaces.read(statements, scope.namespaces)
+        if len(self._last_facts) > MOST_LAST_FACTS:
+            self._last_facts = {}
+        self._last_facts[scope.namespaces] = namespaces.facts
         opened = self._segments(statements, namespaces.state, nearness)
         ask = partial(self._asked, statements, namespaces, scope, nearness)
         if opened is None or not opened.listed:
@@ -435,16 +445,21 @@ class SqliteStore(SqlStore):
 class _Asking(AbstractContextManager[Asking]):
     """A question to one consistent state of the file."""
 
-    __slots__ = ("_begun", "_nearness", "_reading", "_scopes", "_statements", "_store")
+    __slots__ = ("_begun", "_nearness", "_reading", "_scopes", "_statements", "_store", "facts")
 
     def __init__(self, store: SqliteStore, scopes: Sequence[Scope], nearness: Nearness | None) -> None:
         self._store, self._scopes, self._nearness = store, scopes, nearness
+        self._begun: list[Callable[[Words | None], Found]] = []
+        self.facts: Mapping[str, NamespaceFacts] | None = None
 
     def __enter__(self) -> Self:
         self._reading = self._store._connections.reading()
         self._statements = statements = SqliteStatements(self._reading.__enter__())
         try:
-            self._begun = [self._store.begin(statements, scope, self._nearness) for scope in self._scopes]
+            for scope in self._scopes:
+                namespaces = Namespaces.read(statements, scope.namespaces)
+                self.facts = namespaces.facts
+                self._begun.append(self._store.begin(statements, namespaces, scope, self._nearness))
         except BaseException:
             self._reading.__exit__(*sys.exc_info())
             raise

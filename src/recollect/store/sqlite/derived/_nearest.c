@@ -37,6 +37,7 @@
 #define PART 4096
 #define FINER 254.0f
 #define FIRST 256
+#define WIDE 100 /* whoever may be among so many nearest is looked at, even if fewer are wanted */
 
 /* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
    What each half of a byte comes to stands in a table, in steps, the lower half's first. */
@@ -519,10 +520,10 @@ static Error error_of(const float *estimates, const float *scores, Py_ssize_t co
 }
 
 /* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and
-   then at those of the others who may still be among the `most` nearest. */
+   then at those of the others who may still be among the nearest: the `most`, or a hundred. */
 static void look_closely(const Segment *segment, const Whole *vector, Best *best, Py_ssize_t most)
 {
-    const Py_ssize_t all = best->held, part = 2 * most > FIRST ? 2 * most : FIRST;
+    const Py_ssize_t all = best->held, part = 2 * most > FIRST ? 2 * most : FIRST, among = most > WIDE ? most : WIDE;
     float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
     if (!estimates) {
         best->held = look_at_some(segment, vector, best, 0, all, 0);
@@ -535,8 +536,8 @@ static void look_closely(const Segment *segment, const Whole *vector, Best *best
     if (kept == part) { /* else estimates and scores no longer stand side by side */
         const Error error = error_of(estimates, best->scores, part);
         best->held = part;
-        put_first(best, most);
-        least = best->scores[most - 1] - error.mean - error.far;
+        put_first(best, among);
+        least = best->scores[among - 1] - error.mean - error.far;
     }
     Py_ssize_t further = part;
     for (Py_ssize_t at = part; at < all; at++)

@@ -8,7 +8,7 @@ def hold(file: int, place: int, /, *arrays: NDArray[Any]) -> Any: ...
 def begin(
     segment: Any,
     vector: NDArray[Any],
-    permitted: NDArray[Any],
+    permitted: NDArray[Any] | bytes,
     start: int,
     end: int,
     closely: int,

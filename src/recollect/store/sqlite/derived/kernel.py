@@ -37,7 +37,6 @@ _SOMETHING = 1e-30
 _MANY = 100_000
 _ESTIMATED = 3
 """By numpy, so many times as many are estimated as are wanted."""
-_ALL = np.empty(0, np.bool_)
 WORTH_HELP = 32_768
 """Among fewer vectors, waking another thread takes as long as it saves."""
 NEARLY = 0.96
@@ -88,7 +87,7 @@ def nearest(
 ) -> Callable[[], Nearest]:
     """What gives the nearest `permitted` ones of a span. Among many, another thread begins meanwhile."""
     if COMPILED:
-        flags = _ALL if permitted is None else permitted
+        flags = b"" if permitted is None else permitted
         begun = _nearest.begin(segment.handle, vector, flags, *span, *looked, WORTH_HELP)
         return partial(_nearest.finish, begun)
     return partial(_nearest_by_numpy, segment, vector, span, looked, permitted)
