@@ -119,7 +119,7 @@ class PostgresStore(SqlStore):
     def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
         return nullcontext(_Asking(self, scopes, nearness))
 
-    def candidates(
+    def _candidates(
         self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None
     ) -> list[Found]:
         """Of both legs in each of the scopes, all asked in one journey."""
@@ -165,7 +165,7 @@ class PostgresStore(SqlStore):
         found = self._together([(query, given | {"namespace": each}) for each in scope.namespaces])
         return [(name, row) for name, answer in zip(scope.namespaces, found, strict=True) for row in answer]
 
-    def loaded(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
+    def _loaded(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         """These memories, as they stand."""
         found = self._by_namespace("load", keys, now=now)
         moment = to_micros(now)
@@ -237,10 +237,10 @@ class _Asking(NamedTuple):
     facts: None = None
 
     def search(self, words: Words | None) -> list[Found]:
-        return self.store.candidates(self.scopes, words, self.nearness)
+        return self.store._candidates(self.scopes, words, self.nearness)
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
-        return self.store.loaded(keys, now)
+        return self.store._loaded(keys, now)
 
 
 def _rebuild(statements: Statements, namespace: str, analyse: Analyser) -> int:

@@ -273,7 +273,7 @@ class SqliteStore(SqlStore):
     def asking(self, scopes: Sequence[Scope], nearness: Nearness | None) -> AbstractContextManager[Asking]:
         return _Asking(self, scopes, nearness)
 
-    def begin(
+    def _begin(
         self,
         statements: SqliteStatements,
         namespaces: Namespaces,
@@ -454,12 +454,12 @@ class _Asking(AbstractContextManager[Asking]):
 
     def __enter__(self) -> Self:
         self._reading = self._store._connections.reading()
-        self._statements = statements = SqliteStatements(self._reading.__enter__())
         try:
+            self._statements = statements = SqliteStatements(self._reading.__enter__())
             for scope in self._scopes:
                 namespaces = Namespaces.read(statements, scope.namespaces)
                 self.facts = namespaces.facts
-                self._begun.append(self._store.begin(statements, namespaces, scope, self._nearness))
+                self._begun.append(self._store._begin(statements, namespaces, scope, self._nearness))
         except BaseException:
             self._reading.__exit__(*sys.exc_info())
             raise

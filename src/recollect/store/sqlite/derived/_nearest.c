@@ -627,7 +627,9 @@ static void *help(void *nothing)
             asked->is_looked = 1;
         }
         asked->is_helped = 0;
+        UNLOCK
         pthread_cond_broadcast(&done);
+        LOCK
     }
     return NULL;
 }
@@ -659,16 +661,16 @@ static int has_helper(void)
     return is_there;
 }
 
-/* Let the helper begin, if it has nothing else to do. */
+/* Let the helper begin, if it has nothing else to do. It is told once the turn is free: else it would wake up only to wait
+   for that. */
 static void ask_helper(Asked *asked, Py_ssize_t worth)
 {
     LOCK
     asked->era = era;
-    if (asked->end - asked->start >= worth && !waiting && has_helper()) {
-        waiting = asked;
-        pthread_cond_signal(&news);
-    }
+    const int is_worth_it = asked->end - asked->start >= worth && !waiting && has_helper();
+    if (is_worth_it) waiting = asked;
     UNLOCK
+    if (is_worth_it) pthread_cond_signal(&news);
 }
 
 /* What was begun before a fork is begun anew: its helper is not here. */
