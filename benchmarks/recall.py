@@ -14,16 +14,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from recollect import Memories, recalling
+from recollect import Memories, recalling, understanding
 from recollect.evaluate.dealing import namespace
 from recollect.evaluate.texts import questions
 from recollect.evaluate.timing import Latency
 from recollect.evaluate.vectors import WordVectors
 from recollect.meaning import Meaning, generation_of
 from recollect.ranking.score import Rules
-from recollect.recalling import Options
 from recollect.store.base import Nearness, Words
 from recollect.store.sqlite.store import SqliteStore
+from recollect.understanding import Options
 
 
 def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str, Callable[[str], object]]:
@@ -33,8 +33,8 @@ def parts(memories: Memories, store: SqliteStore, meaning: Meaning) -> dict[str,
     generation = generation_of(WordVectors())
     kept: dict[Any, Any] = {}
 
-    def understand(text: str) -> recalling.Question:
-        return recalling.understand(text, scope, options, facts, None)
+    def understand(text: str) -> understanding.Question:
+        return understanding.understand(text, scope, options, facts, None)
 
     def vector(text: str) -> Any:
         return meaning.query(text, facts.values()).vector

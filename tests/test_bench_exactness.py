@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import recalling
+from recollect import understanding
 from recollect.evaluate import bench, comparing, dealing, exactness, texts
 from recollect.evaluate.exactness import Asked, Reference, Seen
 from recollect.evaluate.vectors import WordVectors
@@ -40,7 +40,8 @@ def asked_of(memories: Memories, made: list[str]) -> list[Asked]:
     questions = [*QUESTIONS, *(question for _, question in texts.questions(made, 20))]
     facts = store.facts([memories.namespace])
     understood = [
-        recalling.understand(text, memories.scope(), recalling.Options(), facts, None) for text in questions
+        understanding.understand(text, memories.scope(), understanding.Options(), facts, None)
+        for text in questions
     ]
     vectors = embedder.embed(questions)
     return [Asked(0, each.keywords, vector) for each, vector in zip(understood, vectors, strict=True)]

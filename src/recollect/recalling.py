@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field, replace
-from functools import cached_property, partial
-from itertools import chain
-from operator import attrgetter
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 from recollect import checks, weighing
-from recollect.embed.models import Unrelated
-from recollect.errors import InvalidInput
-from recollect.frozen import dataclass, maker
+from recollect.frozen import maker
 from recollect.meaning import Meaning, QueryVector
 from recollect.query.highlight import Highlights
-from recollect.query.languages import detect
 from recollect.query.speakers import meant
-from recollect.query.terms import KeywordQuery, parse_query
-from recollect.query.timeframe import find_timeframe, without_timeframe
 from recollect.ranking import confidence, fuse, mixing
 from recollect.ranking.context import lend
-from recollect.ranking.fuse import Fused, Legs, Mixed, Opinion
+from recollect.ranking.fuse import Fused, Legs, Mixed
 from recollect.ranking.rereading import Reread, reread, spare
 from recollect.ranking.score import Rules, contenders, match_type, score
 from recollect.store.base import (
@@ -40,12 +33,9 @@ from recollect.store.base import (
 from recollect.types import (
     CONFIDENCES,
     Confidence,
-    Factor,
-    Fusion,
     Hit,
     Leg,
     Memory,
-    Mode,
     Multiplier,
     Reading,
     Recall,
@@ -53,73 +43,12 @@ from recollect.types import (
     TimeUsed,
     Why,
 )
+from recollect.understanding import Options, Question, understand
 
-LONGEST_QUESTION = 2_000
-"""How many characters of a query a time is looked for in."""
 DEPTH = 100
 """How many candidates each leg brings, at least."""
-
-_LANGUAGES = attrgetter("languages")
 _MOST_BY_MEANING: Mapping[Reading, float] = {"known": 1.0, "foreign": fuse.FOREIGN, "unread": fuse.UNREAD}
 """How much vectors count at the most: a model is trusted with the languages that it was made for."""
-Expansion = Iterable[str] | Callable[[str], Iterable[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to search and rank, already checked."""
-
-    mode: Mode = "hybrid"
-    fusion: Fusion = "mix"
-    limit: int = 10
-    weights: Mapping[str, float] | None = None
-    threshold: float | None = None
-    factors: tuple[Factor, ...] = ()
-    neighbours: int = 0
-    prefilter_limit: int = 100
-    expansion: Expansion = ()
-    min_confidence: Confidence = "none"
-
-
-@dataclass()
-class Question:
-    """A question, taken apart: its words are read when they are first asked for."""
-
-    asked: str
-    searched: str
-    mode: Mode
-    timeframe: TimeUsed | None
-    languages: Sequence[str]
-    """Those of the memories."""
-    expansion: Sequence[str] = ()
-    weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
-    unrelated: Unrelated | None = None
-    notes: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    @cached_property
-    def _detected(self) -> str:
-        return detect(self.searched)
-
-    @cached_property
-    def keywords(self) -> KeywordQuery:
-        """The words that are looked for."""
-        languages = sorted(self.languages, key="en".__ne__)
-        return parse_query(
-            self.searched, languages=languages, expansion=self.expansion, language=self._detected
-        )
-
-    @property
-    def language(self) -> str:
-        """A query is often too short to tell; then it is taken for one of the memories' languages."""
-        detected, languages = self._detected, self.languages
-        return languages[0] if detected == "en" and languages and "en" not in languages else detected
-
-    def likeness(self, opinion: Opinion | None, among: int) -> float | None:
-        """How much nearer it is than the nearest of so many unrelated texts; None if the model can't tell."""
-        if opinion is None or self.unrelated is None:
-            return None
-        return (opinion.score - self.unrelated.nearest(among)) / self.unrelated.deviation
 
 
 class Answer(NamedTuple):
@@ -250,30 +179,6 @@ def _sureness(
     )
     likelihood = confidence.likelihood(signs)
     return confidence.level(likelihood), likelihood
-
-
-def understand(
-    query: str, scope: Scope, options: Options, facts: Mapping[str, NamespaceFacts], given: TimeUsed | None
-) -> Question:
-    """What is asked: the words, the time, and which legs should answer."""
-    searched, timeframe = query, given
-    if given is None:
-        frame = find_timeframe(query[:LONGEST_QUESTION], scope.now)
-        if frame is not None:
-            timeframe = TimeUsed(frame.start, frame.end, frame.phrase, "query")
-            searched = without_timeframe(query, frame)
-    mode = _chosen(searched) if options.mode == "auto" else options.mode
-    known = chain.from_iterable(map(_LANGUAGES, facts.values()))
-    languages = scope.languages or tuple(dict.fromkeys(known))
-    expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
-    terms = tuple(map(checks.query, expansion))
-    return Question(query, searched, mode, timeframe, languages, terms)
-
-
-def _chosen(searched: str) -> Mode:
-    from recollect.query.strategy import choose_mode  # its patterns take milliseconds, and most ask without
-
-    return choose_mode(searched)
 
 
 def asking(
@@ -458,19 +363,3 @@ def _reasons(found: Reread, standing: Standing, question: Question, rules: Rules
         timeframe=question.timeframe,
         notes=(*question.notes, *question.remarks),
     )
-
-
-def checked(
-    *, weights: Mapping[str, float] | None, threshold: float | None, expansion: Expansion | str, **given: Any
-) -> Options:
-    """Options for a recall, once the weights are known to be those of the fusion."""
-    if threshold is not None:
-        checks.fraction(threshold, what="threshold", lowest=-1.0)
-    if not callable(expansion):
-        expansion = checks.queries(expansion)
-    known = {"mix": fuse.MIX_WEIGHTS, "rrf": fuse.RRF_WEIGHTS, "weighted": fuse.WEIGHTED_WEIGHTS}
-    if given["fusion"] in known:
-        checks.weights(weights, known[given["fusion"]])
-    elif weights:
-        raise InvalidInput(f'fusion="{given["fusion"]}" takes no weights: leave them out.')
-    return Options(weights=weights, threshold=threshold, expansion=expansion, **given)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from recollect import recalling
+from recollect import recalling, understanding
 from recollect.evaluate.dealing import namespace
 from recollect.evaluate.exactness import TOP, Asked, Exactness, Reference, Seen, agreement, mean
 from recollect.evaluate.subject import Subject
@@ -16,7 +16,7 @@ from recollect.meaning import generation_of
 from recollect.store.base import Candidate, Nearness, Words
 from recollect.types import Memory
 
-_OPTIONS = recalling.Options()
+_OPTIONS = understanding.Options()
 _AT_ONCE = 2_048
 
 
@@ -75,7 +75,7 @@ class Comparison:
 def _understood(subject: Subject, embedder: WordVectors, space: int, text: str) -> Asked:
     """A question as a recall understands it."""
     facts = subject.store.facts([namespace(space)])
-    question = recalling.understand(text, subject.space(space).scope(), _OPTIONS, facts, None)
+    question = understanding.understand(text, subject.space(space).scope(), _OPTIONS, facts, None)
     return Asked(space, question.keywords, embedder.embed([question.searched])[0])
 
 

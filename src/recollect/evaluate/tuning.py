@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal
 
-from recollect import recalling, weighing
+from recollect import recalling, understanding, weighing
 from recollect.errors import EmbedderMissing
 from recollect.evaluate import exchanges, metrics, probes
 from recollect.evaluate.filling import WITHOUT_TIME
@@ -35,7 +35,7 @@ FEWEST = 40
 """With fewer probes of a kind nothing can be told."""
 WORTH = 0.01
 """A gain in nDCG@10 that is smaller is not worth a change."""
-_OPTIONS = recalling.Options(limit=metrics.DEPTH)
+_OPTIONS = understanding.Options(limit=metrics.DEPTH)
 
 Kind = Literal["replies", "parts"]
 KINDS: dict[Kind, str] = {
@@ -261,7 +261,7 @@ class _Asking:
                 progress(f"tuning {self._namespace}", number, len(asked))
 
     def _trial(self, probe: Probe) -> Trial:
-        question = recalling.understand(probe.text, self._scope, _OPTIONS, self._untuned, None)
+        question = understanding.understand(probe.text, self._scope, _OPTIONS, self._untuned, None)
         asked = self._scope, question, _OPTIONS, self._untuned
         vector, begun = recalling.asking(self._store, self._meaning, *asked)
         with begun as asking:

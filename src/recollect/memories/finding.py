@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Unpack, overload
 
-from recollect import checks, recalling
+from recollect import checks, recalling, understanding
 from recollect.errors import InvalidInput
 from recollect.frozen import maker
 from recollect.later import Use
@@ -58,10 +58,10 @@ def _options(
     neighbours: int,
     prefilter_limit: int,
     min_confidence: Confidence,
-    expand: recalling.Expansion = (),
-) -> recalling.Options:
+    expand: understanding.Expansion = (),
+) -> understanding.Options:
     """How to search and rank, checked."""
-    return recalling.checked(
+    return understanding.checked(
         mode=checks.choice(mode, MODES, what="mode"),
         fusion=checks.choice(fusion, FUSIONS, what="fusion"),
         limit=checks.limit(limit),
@@ -75,7 +75,7 @@ def _options(
     )
 
 
-_known_options: Callable[..., recalling.Options] = lru_cache(maxsize=100, typed=True)(_options)
+_known_options: Callable[..., understanding.Options] = lru_cache(maxsize=100, typed=True)(_options)
 """Most recalls ask for the same, in plain values."""
 _PLAIN = frozenset({str, int, float, type(None)})
 _NEEDING_A_VALUE = frozenset({"min_salience", "include_superseded"})
@@ -128,7 +128,7 @@ class Finding(Front):
         neighbours: int = 0,
         prefilter_limit: int = 100,
         rerank: Names = None,
-        expand: recalling.Expansion = (),
+        expand: understanding.Expansion = (),
         min_confidence: Confidence = "none",
         reinforce: bool = True,
         **filters: Unpack[Filters],
@@ -151,7 +151,7 @@ class Finding(Front):
     def _recall(
         self,
         query: str,
-        options: recalling.Options,
+        options: understanding.Options,
         timeframe: TimeGiven,
         filters: Filters,
         *,
