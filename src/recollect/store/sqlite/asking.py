@@ -42,9 +42,10 @@ class Legs:
         worded = None
         if ground.leaves and namespaces and words and words.query:
             worded = by_words(statements, namespaces, words, ground, self._allowed)
-        rankings = [worded.first] if worded else []
-        rankings += [near.first] if near else []
         jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
+        rankings = [worded.first] if worded else []
+        if near:
+            rankings.append(near.first)  # from here on nothing happens beside it
         judged = jury.judged(rankings, near.doubtful if near else ())
         found = (
             worded.found(jury, judged[0])

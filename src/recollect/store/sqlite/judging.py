@@ -88,7 +88,10 @@ class Jury:
         Whoever must be read is read in one statement; of `doubtful` ones, which vector they have now.
         """
         told = self._told(rankings)
-        left = {number for _, some in told for number in some if number not in self._heard}
+        left: set[int] = set()
+        for _, some in told:
+            left.update(some)
+        left -= self._heard
         if self._fingerprint is not None:
             left.update(number for number in doubtful if number not in self._vectors)
         if left:
@@ -160,6 +163,8 @@ class Jury:
         self, vectors: Sequence[int], ranking: Ranking, judged: Sequence[Candidate]
     ) -> Sequence[Candidate]:
         """Of those who were `judged` the ones who have that vector, where that is in doubt."""
+        if self._fingerprint is None:
+            return judged  # nobody ever had another
         memories, scores = ranking
         if not self._vectors and len(set(memories)) == len(memories):
             return judged

@@ -77,7 +77,7 @@ class Near:
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
         upto = self._upto
-        if max(nearest[0], default=0) <= upto:
+        if not self._newer:
             return []
         return [memory for number, memory in zip(nearest[0], nearest[1], strict=True) if number > upto]
 
