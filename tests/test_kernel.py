@@ -344,6 +344,27 @@ def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int)
         assert near == pytest.approx(float(matrix[memory - 100] @ vector), abs=1e-2 * size)
 
 
+@pytest.mark.parametrize("count", [1, 2_000, 9_000])
+def test_the_nearest_of_many_places_are_the_same_whoever_looks_at_them(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = np.random.default_rng(3)
+    matrix = chance.standard_normal((10_000, 48)).astype(np.float32)
+    segment = vectors_of(matrix)
+    segment.coded.scale[::7] = 0  # struck out
+
+    def begun(question: Any, places: Any, worth_help: int) -> Callable[[], kernel.Nearest]:
+        monkeypatch.setattr(kernel, "WORTH_HELP_AT", worth_help)
+        return kernel.nearest_at(segment, question, places, Looked(0, 60, 10))
+
+    for question in matrix[:20]:
+        places = np.sort(chance.choice(10_000, count, replace=False))
+        one, another = begun(question, places, 0), begun(-question, places, 0)
+        time.sleep(float(chance.choice([0.0, 0.0005, 0.003])))  # the helper may take all of it, or nothing
+        assert one() == begun(question, places, 10**9)()
+        assert another() == begun(-question, places, 10**9)()
+
+
 @given(SEEDS, st.sampled_from([1, 7, 384]), st.integers(1, 70), st.integers(0, 70))
 def test_the_nearest_of_some_places_are_the_same_and_right(
     seed: int, dimensions: int, most: int, exact: int
@@ -354,7 +375,7 @@ def test_the_nearest_of_some_places_are_the_same_and_right(
     segment.coded.scale[::7] = 0  # struck out
     vector = chance.standard_normal(dimensions).astype(np.float32)
     places = np.flatnonzero(chance.random(60) < 0.6)
-    found, expected = both(partial(kernel.nearest_at, segment, vector, places, Looked(0, most, exact)))
+    found, expected = both(lambda: kernel.nearest_at(segment, vector, places, Looked(0, most, exact))())
     assert found[:2] == expected[:2]
     alive = places[places % 7 > 0]
     assert len(found[0]) == min(most, len(alive))

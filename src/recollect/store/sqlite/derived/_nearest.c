@@ -35,6 +35,7 @@
 #define LANES 16
 #define SAMPLED 12
 #define PART 4096
+#define FEW 512 /* a part of those who are each looked at closely */
 #define FINER 254.0f
 #define FIRST 256
 #define WIDE 100 /* whoever may be among so many nearest is looked at, even if fewer are wanted */
@@ -486,6 +487,21 @@ static float finer(const Segment *segment, int64_t place, const Whole *vector, i
     return segment->scale[place] * (vector->scale * (float)product(fine, vector->values, segment->size)) / FINER;
 }
 
+/* The best of those at some places, from one to another, each of which is looked at closely; who was struck out is nobody. */
+static void look_at_places(const Segment *segment, const Whole *vector, const int64_t *places, Py_ssize_t first,
+                           Py_ssize_t last, Best *best)
+{
+    for (Py_ssize_t at = first; at < last; at++) {
+        const int64_t place = places[at];
+        if (at + AHEAD < last) FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
+        const float score = near_by_bytes(segment, place, vector);
+        if (!(segment->scale[place] > 0) || !(score >= best->least)) continue;
+        best->scores[best->held] = score;
+        best->places[best->held++] = place;
+        if (best->held == best->room) keep_best(best);
+    }
+}
+
 /* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
    somebody are put from `kept` on; how many there are then. */
 static Py_ssize_t look_at_some(const Segment *segment, const Whole *vector, Best *best, Py_ssize_t first, Py_ssize_t last,
@@ -546,8 +562,9 @@ static void look_closely(const Segment *segment, const Whole *vector, Best *best
     free(estimates);
 }
 
-/* A question on its way. Whoever has time first makes it ready, and then takes the next part of the span: the thread that
-   asked, and the helper, each with its own best so far. All but the arrays is guarded by `turn` once it was begun. */
+/* A question on its way. Whoever has time first makes it ready, and then takes the next part of the span, or of the places
+   if some are given: the thread that asked, and the helper, each with its own best so far. All but the arrays is guarded by
+   `turn` once it was begun. */
 enum { NEW, BEING_MADE_READY, READY };
 
 typedef struct Asked {
@@ -556,6 +573,7 @@ typedef struct Asked {
     float *vector, *left;
     Whole whole;
     uint8_t *tables, *allowed;
+    int64_t *places; /* NULL for all of the span */
     Question question;
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
@@ -567,15 +585,21 @@ static void make_ready(Asked *asked);
 /* The best of the next part, and so on until there is none. */
 static Py_ssize_t take_part(Asked *asked)
 {
-    const Py_ssize_t first = asked->next;
-    asked->next = asked->end - first < PART ? asked->end : first + PART;
+    const Py_ssize_t first = asked->next, size = asked->places ? FEW : PART;
+    asked->next = asked->end - first < size ? asked->end : first + size;
     return first;
+}
+
+static void look_at_part(const Asked *asked, Py_ssize_t first, Py_ssize_t last, Best *best)
+{
+    if (asked->places) look_at_places(asked->segment, &asked->whole, asked->places, first, last, best);
+    else look_through(&asked->question, first, last, BLOCK, best);
 }
 
 static void finish_choice(Asked *asked, Best *best)
 {
     keep_best(best);
-    look_closely(asked->segment, &asked->whole, best, asked->most);
+    if (!asked->places) look_closely(asked->segment, &asked->whole, best, asked->most);
 }
 
 #ifdef THREADS
@@ -617,7 +641,7 @@ static void *help(void *nothing)
         while (asked->next < asked->end) {
             const Py_ssize_t first = take_part(asked), last = asked->next;
             UNLOCK
-            look_through(&asked->question, first, last, BLOCK, asked->best + 1);
+            look_at_part(asked, first, last, asked->best + 1);
             LOCK
         }
         if (!asked->is_shared && asked->best[1].held >= asked->best[1].wanted) {
@@ -714,6 +738,7 @@ static void free_asked(Asked *asked)
     free(asked->whole.values);
     free(asked->tables);
     free(asked->allowed);
+    free(asked->places);
     free_room(asked->best);
     free_room(asked->best + 1);
     Py_XDECREF(asked->capsule);
@@ -749,14 +774,16 @@ static float sampled(const Asked *asked, Best *best)
 static void make_ready(Asked *asked)
 {
     const Segment *segment = asked->segment;
-    for (Py_ssize_t at = 0; at < segment->size; at++) asked->left[at] = asked->vector[at] - segment->centre[at];
-    take_question(&asked->question, asked->left, segment->size);
     take_whole(&asked->whole, asked->vector, segment->size);
     asked->best[0].least = asked->best[1].least = -INFINITY;
+    if (asked->places) return;
+    for (Py_ssize_t at = 0; at < segment->size; at++) asked->left[at] = asked->vector[at] - segment->centre[at];
+    take_question(&asked->question, asked->left, segment->size);
     if (!asked->allowed) asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
 }
 
-static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *permitted, Py_ssize_t closely)
+static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *permitted, const Py_buffer *places,
+                      Py_ssize_t closely)
 {
     const Segment *segment = asked->segment;
     const size_t floats = (segment->size + 1) * sizeof(float);
@@ -764,14 +791,32 @@ static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *pe
     asked->left = malloc(floats);
     asked->whole.values = malloc((segment->size + 1) * sizeof(int16_t));
     asked->tables = malloc(eights(segment) * 32 + 1);
-    asked->allowed = permitted->len ? malloc(permitted->len) : NULL;
-    if (!asked->vector || !asked->left || !asked->whole.values || !asked->tables || (permitted->len && !asked->allowed))
+    asked->allowed = permitted && permitted->len ? malloc(permitted->len) : NULL;
+    asked->places = places ? malloc(places->len + 1) : NULL;
+    if (!asked->vector || !asked->left || !asked->whole.values || !asked->tables || (places && !asked->places)
+        || (permitted && permitted->len && !asked->allowed))
         return 0;
     memcpy(asked->vector, vector->buf, vector->len);
-    if (permitted->len) memcpy(asked->allowed, permitted->buf, permitted->len);
+    if (asked->allowed) memcpy(asked->allowed, permitted->buf, permitted->len);
+    if (places) memcpy(asked->places, places->buf, places->len);
     asked->question = (Question){segment->signs, asked->tables, segment->trust, segment->offset, segment->scale,
                                  asked->allowed, asked->start, eights(segment), 0, 0};
     return make_room(asked->best, closely) && make_room(asked->best + 1, closely);
+}
+
+/* A question that was checked, begun. */
+static PyObject *begun(PyObject *capsule, const Asked *given, const Py_buffer *vector, const Py_buffer *permitted,
+                       const Py_buffer *places, Py_ssize_t closely, Py_ssize_t worth)
+{
+    Asked *asked = malloc(sizeof(Asked));
+    if (!asked) return PyErr_NoMemory();
+    *asked = *given;
+    asked->capsule = Py_NewRef(capsule);
+    PyObject *result = take_asked(asked, vector, permitted, places, closely) ? PyCapsule_New(asked, ASKED, drop_asked)
+                                                                             : PyErr_NoMemory();
+    if (result) ask_helper(asked, worth);
+    else free_asked(asked);
+    return result;
 }
 
 static PyObject *begin(PyObject *self, PyObject *given)
@@ -781,23 +826,39 @@ static PyObject *begin(PyObject *self, PyObject *given)
     Py_ssize_t start, end, closely, most, exact, worth;
     if (!PyArg_ParseTuple(given, "Oy*y*nnnnnn", &capsule, &vector, &permitted, &start, &end, &closely, &most, &exact, &worth))
         return NULL;
-    Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    Asked *asked = segment ? calloc(1, sizeof(Asked)) : NULL;
-    if (!asked) {
-        if (segment) PyErr_NoMemory();
-    } else if (start < 0 || end > segment->count || start > end || closely < 1 || most < 1 || most > closely
-               || vector.len != segment->held[CENTRE].len || (permitted.len && permitted.len != end - start)) {
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    if (segment && (start < 0 || end > segment->count || start > end || closely < 1 || most < 1 || most > closely
+                    || vector.len != segment->held[CENTRE].len || (permitted.len && permitted.len != end - start))) {
         lying();
-    } else {
-        *asked = (Asked){.capsule = Py_NewRef(capsule), .segment = segment, .start = start, .end = end, .next = start,
-                         .most = most, .exact = exact};
-        if (!take_asked(asked, &vector, &permitted, closely)) PyErr_NoMemory();
-        else result = PyCapsule_New(asked, ASKED, drop_asked);
-        if (result) ask_helper(asked, worth);
+    } else if (segment) {
+        const Asked asked = {.segment = segment, .start = start, .end = end, .next = start, .most = most, .exact = exact};
+        result = begun(capsule, &asked, &vector, &permitted, NULL, closely, worth);
     }
-    if (asked && !result) free_asked(asked);
     PyBuffer_Release(&vector);
     PyBuffer_Release(&permitted);
+    return result;
+}
+
+/* The same among those at some places, each of which is looked at closely. */
+static PyObject *begin_at(PyObject *self, PyObject *given)
+{
+    PyObject *capsule, *result = NULL;
+    Py_buffer vector, places;
+    Py_ssize_t most, exact, worth;
+    if (!PyArg_ParseTuple(given, "Oy*y*nnn", &capsule, &vector, &places, &most, &exact, &worth)) return NULL;
+    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
+    const Py_ssize_t count = places.len / (Py_ssize_t)sizeof(int64_t);
+    int is_right = segment && most > 0 && vector.len == segment->held[CENTRE].len;
+    for (Py_ssize_t at = 0; is_right && at < count; at++)
+        is_right = ((int64_t *)places.buf)[at] >= 0 && ((int64_t *)places.buf)[at] < segment->count;
+    if (is_right) {
+        const Asked asked = {.segment = segment, .end = count, .most = most, .exact = exact};
+        result = begun(capsule, &asked, &vector, NULL, &places, most, worth);
+    } else if (segment) {
+        lying();
+    }
+    PyBuffer_Release(&vector);
+    PyBuffer_Release(&places);
     return result;
 }
 
@@ -812,7 +873,7 @@ static Best *chosen(Asked *asked)
         const Py_ssize_t first = take_part(asked), last = asked->next;
         asked->is_shared = 1;
         UNLOCK
-        look_through(&asked->question, first, last, BLOCK, mine);
+        look_at_part(asked, first, last, mine);
         LOCK
     }
     UNLOCK
@@ -820,7 +881,7 @@ static Best *chosen(Asked *asked)
     if (asked->is_looked) return other;
     keep_best(mine);
     keep_best(other);
-    if (mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
+    if (!asked->places && mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
         mine->held = other->held = 0;
         mine->least = -INFINITY;
         look_through(&asked->question, asked->start, asked->end, BLOCK, mine);
@@ -895,45 +956,6 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
     return result;
 }
 
-/* The nearest of those at some places, each of which is looked at closely. */
-static PyObject *nearest_at(PyObject *self, PyObject *given)
-{
-    PyObject *capsule, *result = NULL;
-    Py_buffer vector, places;
-    Py_ssize_t most, exact;
-    Near *nearest = NULL;
-    Best best = {0};
-    Whole whole = {0};
-    if (!PyArg_ParseTuple(given, "Oy*y*nn", &capsule, &vector, &places, &most, &exact)) return NULL;
-    const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    const Py_ssize_t count = places.len / (Py_ssize_t)sizeof(int64_t);
-    int is_right = segment && most > 0 && vector.len == segment->held[CENTRE].len;
-    for (Py_ssize_t at = 0; is_right && at < count; at++)
-        is_right = ((int64_t *)places.buf)[at] >= 0 && ((int64_t *)places.buf)[at] < segment->count;
-    if (!is_right) {
-        if (segment) lying();
-        goto ended;
-    }
-    nearest = malloc((count + 1) * sizeof(Near));
-    if (!make_room(&best, count + 1) || !nearest || !make_whole(&whole, vector.buf, segment->size)) {
-        PyErr_NoMemory();
-        goto ended;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    memcpy(best.places, places.buf, places.len);
-    best.held = look_at_some(segment, &whole, &best, 0, count, 0);
-    put_in_order(segment, vector.buf, &whole, &best, most, exact, nearest);
-    Py_END_ALLOW_THREADS
-    result = listed(segment, nearest, best.held);
-ended:
-    free_room(&best);
-    free(whole.values);
-    free(nearest);
-    PyBuffer_Release(&vector);
-    PyBuffer_Release(&places);
-    return result;
-}
-
 /* Where the vectors of these memories (ascending) stand, of those from one place to another; -1 where there is none. */
 static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t from, Py_ssize_t end)
 {
@@ -986,7 +1008,7 @@ static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, NULL},
     {"begin", begin, METH_VARARGS, NULL},
     {"finish", finish, METH_O, NULL},
-    {"nearest_at", nearest_at, METH_VARARGS, NULL},
+    {"begin_at", begin_at, METH_VARARGS, NULL},
     {"similar", similar, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -37,8 +37,9 @@ _SOMETHING = 1e-30
 _MANY = 100_000
 _ESTIMATED = 3
 """By numpy, so many times as many are estimated as are wanted."""
-WORTH_HELP = 32_768
-"""Among fewer vectors, waking another thread takes as long as it saves."""
+WORTH_HELP, WORTH_HELP_AT = 32_768, 2_048
+"""Among fewer vectors, or fewer that are each looked at closely, waking another thread takes as long as it
+saves."""
 NEARLY = 0.96
 """A long memory's length is first known within two in a hundred: a little below the best must not be lost."""
 
@@ -109,14 +110,25 @@ def _nearest_by_numpy(
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
     among = among[_better(asked.estimates(coded, among), looked.closely)]
-    return nearest_at(segment, vector, among, looked)
+    return _nearest_at_by_numpy(segment, vector, among, looked)
 
 
-def nearest_at(segment: VectorSegment, vector: Floats, places: NDArray[np.intp], looked: Looked) -> Nearest:
-    """The nearest of those at some places, each of which is looked at closely."""
-    _, most, exact = looked
+def nearest_at(
+    segment: VectorSegment, vector: Floats, places: NDArray[np.intp], looked: Looked
+) -> Callable[[], Nearest]:
+    """What gives the nearest of those at some places, each of which is looked at closely. Of many, another
+    thread begins meanwhile."""
     if COMPILED:
-        return _nearest.nearest_at(segment.handle, vector, places, most, exact)
+        _, most, exact = looked
+        begun = _nearest.begin_at(segment.handle, vector, places, most, exact, WORTH_HELP_AT)
+        return partial(_nearest.finish, begun)
+    return partial(_nearest_at_by_numpy, segment, vector, places, looked)
+
+
+def _nearest_at_by_numpy(
+    segment: VectorSegment, vector: Floats, places: NDArray[np.intp], looked: Looked
+) -> Nearest:
+    _, most, exact = looked
     coded = segment.coded
     among = places[coded.scale[places] > 0]
     found = products(coded.bytes[among].astype(np.float32), vector) * coded.scale[among]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,10 +73,10 @@ class VectorSegment:
         if memories is None:
             if end - start > looked.closely:
                 return kernel.nearest(self, vector, span, looked)
-            return partial(kernel.nearest_at, self, vector, np.arange(start, end), looked)
+            return kernel.nearest_at(self, vector, np.arange(start, end), looked)
         among = kernel.positions(self.memories, span, memories)
         if len(among) <= max(looked.closely, (end - start) // _SPARSE):
-            return partial(kernel.nearest_at, self, vector, among, looked)
+            return kernel.nearest_at(self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
         return kernel.nearest(self, vector, span, looked, permitted)
