@@ -17,6 +17,7 @@ setup(
             optional=True,
         )
         for name in (
+            "recollect.embed._static",
             "recollect.query._text",
             "recollect.ranking._mixing",
             "recollect.store.sqlite.derived._coding",

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import os
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -122,6 +124,29 @@ def test_similar_texts_are_nearer_than_others() -> None:
             ["The cat sat on the mat.", "A cat is sitting on the mat", "Interest rates rose in March"]
         )
         assert one @ alike > one @ other, name
+
+
+@pytest.mark.skipif(not static.COMPILED, reason="nothing is compiled here")
+@given(st.lists(st.one_of(st.text(), st.sampled_from(TEXTS)), max_size=4))
+def test_what_is_compiled_adds_up_what_numpy_does(texts: list[str]) -> None:
+    embedder = find_embedder("static-s")
+    vectors = embedder.embed(texts)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(static, "COMPILED", False)
+        assert np.allclose(embedder.embed(texts), vectors, atol=1e-6)
+
+
+@pytest.mark.skipif(not static.COMPILED, reason="nothing is compiled here")
+@pytest.mark.parametrize(
+    ("numbers", "counts"), [([3], [1]), ([-1], [1]), ([0], [2]), ([0, 1], [1]), ([0], [1, 0]), ([0], [2, -1])]
+)
+def test_no_row_is_added_that_the_table_does_not_have(numbers: list[int], counts: list[int]) -> None:
+    vectors, rows = np.zeros((1, 2), np.float32), np.ones((3, 2), np.int8)
+    with pytest.raises(IndexError):
+        importlib.import_module("recollect.embed._static").add(
+            vectors, array("q", numbers).tobytes(), array("q", counts), rows, np.ones(3, np.float32)
+        )
+    assert not vectors.any()
 
 
 def test_hashing_is_the_same_in_every_process() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from recollect import collecting, drafting
 from recollect.errors import EmbedderError, EmbedderMissing, EmbedderUnavailable, InvalidInput
-from recollect.frozen import maker
+from recollect.frozen import fill, maker
 from recollect.meaning import Meaning, Writer, generation_of
 from recollect.overlapping import overlapped
 from recollect.query.languages import detect
@@ -106,7 +106,7 @@ def _analysed(
         records = drafting.completed(batch, checked)
         before += len(batch)
         if writer and getattr(writer.embedder, "embeds_at_once", False):
-            records = _with_vectors(meaning, writer, records)
+            _give_vectors(meaning, writer, records)
         yield records
 
 
@@ -120,18 +120,16 @@ def _numbered(
         raise InvalidInput(f"Draft {before + number:,}: {error}{kept}") from error
 
 
-def _with_vectors(meaning: Meaning, writer: Writer, records: Sequence[Record]) -> list[Record]:
-    """Records with the vectors that they lack, from an embedder that is as quick as writing is."""
+def _give_vectors(meaning: Meaning, writer: Writer, records: Sequence[Record]) -> None:
+    """New records get the vectors that they lack, from an embedder that is as quick as writing is."""
     lacking = [record for record in records if record.vector is None]
     texts = [embedded_text(record.content, record.speaker, record.headings, None) for record in lacking]
     try:
-        vectors = iter(meaning.embed(writer, texts))
+        vectors = meaning.embed(writer, texts)
     except EmbedderError:
-        return list(records)
-    return [
-        record if record.vector is not None else drafting.with_vector(record, next(vectors))
-        for record in records
-    ]
+        return
+    for record, vector in zip(lacking, vectors, strict=True):
+        fill(record, vector=vector)
 
 
 def embed_pending(

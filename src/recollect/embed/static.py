@@ -5,6 +5,7 @@ One embeds texts and questions in a space of its own, another only questions, in
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -16,6 +17,15 @@ from recollect.embed.models import InstalledEmbedder, Model, Queries
 from recollect.embed.wordpiece import WordPieces
 from recollect.errors import EmbedderFailed
 
+try:
+    from recollect.embed import _static
+
+    COMPILED = True
+except ImportError:  # there was no compiler where it was installed from source
+    COMPILED = False
+
+_AT_ONCE = 256
+"""So many vectors stay in the processor's cache."""
 _loading = Lock()
 _tables: dict[str, _Table] = {}
 
@@ -29,6 +39,26 @@ class _Table:
     scales: NDArray[np.float32]
     bias: NDArray[np.float32] | float
 
+    def sums(self, texts: Sequence[str], most: int, dimensions: int) -> NDArray[np.float32]:
+        """What the first `most` pieces of each text come to; others go on meanwhile, if they are many."""
+        unknown = array("q", [self.pieces.unknown])
+        found = [pieces or unknown for pieces in self.pieces.pieces_of_many(texts, most)]
+        vectors = np.empty((len(texts), dimensions), np.float32)
+        vectors[...] = self.bias
+        if COMPILED:
+            counts = array("q", map(len, found))
+            _static.add(vectors, b"".join(found), counts, self.rows, self.scales)
+        else:
+            self._add(vectors, found)
+        return vectors
+
+    def _add(self, vectors: NDArray[np.float32], found: Sequence[array[int] | memoryview[int]]) -> None:
+        """The same in numpy."""
+        for row, pieces in enumerate(found):
+            numbers = np.frombuffer(pieces, np.int64)
+            rows = self.rows.take(numbers, axis=0).astype(np.float32)
+            vectors[row] += self.scales.take(numbers) @ rows
+
 
 class StaticEmbedder(InstalledEmbedder):
     """The weighted mean of a text's word pieces. The table loads at the first ``embed``."""
@@ -38,16 +68,12 @@ class StaticEmbedder(InstalledEmbedder):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order."""
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         if not texts:
-            return vectors
+            return np.empty((0, self.dimensions), np.float32)
         table = _table(self._model, self.fingerprint, self.files)
-        unknown = np.array([table.pieces.unknown])
-        for row, pieces in enumerate(table.pieces.pieces_of_many(texts, self._model.max_tokens)):
-            numbers = np.frombuffer(pieces, np.int64) if len(pieces) else unknown
-            rows = table.rows.take(numbers, axis=0).astype(np.float32)
-            vectors[row] = table.scales.take(numbers) @ rows + table.bias
-        return _unit_rows(vectors)
+        vectors = table.sums(texts, self._model.max_tokens, self.dimensions)
+        _make_unit_rows(vectors)
+        return vectors
 
 
 class QuickQueries(StaticEmbedder):
@@ -65,11 +91,13 @@ class QuickQueries(StaticEmbedder):
         self.unrelated = queries.unrelated
 
 
-def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths: NDArray[np.float32] = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    vectors[lengths[:, 0] == 0, 0] = 1
-    lengths[lengths == 0] = 1
-    return vectors / lengths
+def _make_unit_rows(vectors: NDArray[np.float32]) -> None:
+    for begin in range(0, len(vectors), _AT_ONCE):
+        some = vectors[begin : begin + _AT_ONCE]
+        lengths: NDArray[np.float32] = np.sqrt((some * some).sum(axis=1, keepdims=True))
+        some[lengths[:, 0] == 0, 0] = 1
+        lengths[lengths == 0] = 1
+        some /= lengths
 
 
 def _table(model: Model, fingerprint: str, files: Sequence[str]) -> _Table:
@@ -82,6 +110,7 @@ def _table(model: Model, fingerprint: str, files: Sequence[str]) -> _Table:
 def _load(model: Model, files: Sequence[str]) -> _Table:
     try:
         rows, scales, *bias = (np.load(model.file(name), allow_pickle=False) for name in files)
+        rows, scales = np.ascontiguousarray(rows, np.int8), np.ascontiguousarray(scales, np.float32)
         return _Table(WordPieces.from_file(model.file("vocab.txt")), rows, scales, bias[0] if bias else 0.0)
     except (OSError, ValueError) as error:
         raise EmbedderFailed(
