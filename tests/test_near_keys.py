@@ -16,7 +16,8 @@ from recollect.query.duplicates import Said, features, overlap
 from recollect.store.sqlite import nearkeys
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.nearkeys import NearKeys
-from recollect.store.sqlite.statements import SqliteStatements
+from recollect.store.sqlite.statements import Keeper, SqliteStatements
+from recollect.store.sqlite.store import SqliteStore
 
 MOST = 20
 TABLES = ("near_key", "near_kept", "near_piece", "near_run")
@@ -143,6 +144,76 @@ def test_runs_agree_with_a_table(small: None, writer: apsw.Connection, seed: int
         expected = {key: [each for each in sorted(having)[::-1] if key in having[each]] for key in asked}
         assert near.sharing(asked, most=10_000) == {key: each for key, each in expected.items() if each}
         assert writer.execute("SELECT count(*) FROM near_run").get <= 8
+
+
+@pytest.mark.parametrize("most_held", [1 << 24, 300])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_held_is_what_others_left_and_what_was_undone_is_not(
+    small: None, path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, most_held: int
+) -> None:
+    monkeypatch.setattr(nearkeys, "_MOST_HELD", most_held)
+    Connections(path).close()
+    writers = [Keeper(str(path)) for _ in range(2)]
+    chance = random.Random(seed)
+    having: dict[int, list[int]] = {}
+    largest = number = 0
+    for turn in range(60):
+        writer = chance.choice(writers[: 1 + turn // 20])
+        writer.execute("BEGIN IMMEDIATE")
+        near, before = NearKeys(SqliteStatements(writer), 1), dict(having)
+        for memory in range(number + 1, number + chance.choice((2, 30))):
+            having[memory] = chance.sample(chance.choice((LOW, HIGH)), 8)
+            near.soon(memory, having[memory])
+        near.flush()
+        if chance.random() < 0.2:
+            gone = chance.sample(sorted(having), 1)
+            near.remove(gone)
+            having = {memory: keys for memory, keys in having.items() if memory not in gone}
+        asked = sorted([*LOW, *HIGH])
+        expected = {key: [each for each in sorted(having)[::-1] if key in having[each]] for key in asked}
+        assert near.sharing(asked, most=10_000) == {key: each for key, each in expected.items() if each}
+        largest = max(largest, sum(map(len, writer.held.values())))
+        if chance.random() < 0.2:
+            writer.let_go()
+            writer.execute("ROLLBACK")
+            having = before
+        else:
+            writer.execute("COMMIT")
+            number = max([number, *having])
+    assert 0 < largest <= most_held
+    for writer in writers:
+        writer.close()
+
+
+def test_nothing_is_held_once_a_write_failed_or_was_small(memories: Memories, path: Path) -> None:
+    store = SqliteStore(path)
+    with store._connections.writing(adding=True) as writer:
+        held = writer.held = {1: "entries"}
+        writer.version = writer.execute("PRAGMA data_version").get
+        writer.execute("UPDATE near_key SET memory = memory + 0")
+    assert writer.held == {}
+    with store._connections.writing() as writer:  # as segments are listed meanwhile
+        writer.held = held
+    assert writer.held is held
+    with pytest.raises(ZeroDivisionError), store._connections.writing() as writer:
+        writer.held = held
+        _ = 1 / 0
+    assert writer.held == {}
+    store.close()
+
+
+def test_near_duplicates_are_found_that_another_process_wrote_meanwhile(path: Path) -> None:
+    with (
+        recollect.open(path, embedder="none") as memories,
+        recollect.open(path, embedder="none") as others,
+    ):
+        ids = [each.id for each in memories.remember_many(map(essay, range(600)))]
+        ids += [each.id for each in others.remember_many(map(essay, range(600, 1_200)))]
+        again = memories.remember_many([f"{essay(number)} again" for number in range(1_200)])
+        assert [each.near_duplicates for each in again] == [(id,) for id in ids]
+        memories.doctor(rebuild=True)
+        more = memories.remember_many([f"{essay(number)} anew" for number in range(1_200)])
+        assert [each.near_duplicates[1:] for each in more] == [(id,) for id in ids]
 
 
 def test_of_many_that_share_a_key_the_newest_live_ones_are_told(memories: Memories) -> None:

@@ -26,6 +26,8 @@ _A_DIGIT, _NOT_ASCII = "\2", "\3"
 there twice: as a word, and as so many digits."""
 _LONGEST_NUMBER = 8
 _MOST_PHRASES = 64
+_AT_ONCE = 128
+"""So many texts are searched before another thread may have its turn."""
 _ANY_DIGIT = (op.IN, [(op.CATEGORY, op.CATEGORY_DIGIT)])
 
 Tree = Sequence[tuple[Any, Any]]
@@ -188,18 +190,25 @@ class Patterns:
     def _winners(self, texts: list[str], contest: Contest) -> list[int | None]:
         """The same of texts in ASCII."""
         program = self._program
-        looked_for = [*program.alternatives, *self._always]
-        won = compiled._text.winners(
-            texts,
-            *program.led(texts),
-            program.alternatives,
-            self._always,
-            [each.pattern for each in looked_for],
-            contest.groups,
-            contest.weights,
-            max(contest.groups) + 1,
-            contest.least,
-        )
+        patterns = [each.pattern for each in (*program.alternatives, *self._always)]
+        led, ends = program.led(texts)
+        won: list[int] = []
+        done = 0
+        for begin in range(0, len(texts), _AT_ONCE):
+            upto = ends[begin : begin + _AT_ONCE]
+            won += compiled._text.winners(
+                texts[begin : begin + _AT_ONCE],
+                led[done : upto[-1]],
+                [end - done for end in upto],
+                program.alternatives,
+                self._always,
+                patterns,
+                contest.groups,
+                contest.weights,
+                max(contest.groups) + 1,
+                contest.least,
+            )
+            done = upto[-1]
         return [None if group < 0 else group for group in won]
 
     @cached_property

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import apsw
 
@@ -25,7 +26,7 @@ from recollect.errors import (
 )
 from recollect.forks import mind_forks
 from recollect.store import migrate
-from recollect.store.sqlite.statements import Reader
+from recollect.store.sqlite.statements import Keeper, Reader
 
 APPLICATION_ID = 0x52436C74  # "RClt", so that file(1) and we can tell what this is
 PATIENCE = 60.0
@@ -42,6 +43,7 @@ CACHE, CACHE_OF_BULK = 16_000, 64_000
 LONGEST_READ = 2.0
 """How long a fork waits for other threads to finish reading, in seconds."""
 _PACKAGE = "recollect.store.sqlite"
+Kind = TypeVar("Kind", Keeper, Reader)
 
 
 class Connections:
@@ -63,7 +65,7 @@ class Connections:
         self._is_awaited = False  # that all are given back, for a fork
         self._make_locks()
         self._inherited: list[apsw.Connection] = []  # kept, for closing them would disturb the parent
-        self._writer: apsw.Connection | None = None
+        self._writer: Keeper | None = None
         self._closed = False
         self._ending = threading.Event()  # nobody waits for other processes any more
         self._identity: tuple[int, int] | None = None
@@ -99,7 +101,7 @@ class Connections:
                 connection.close()
 
     @contextmanager
-    def writing(self, *, adding: bool = False) -> Iterator[apsw.Connection]:
+    def writing(self, *, adding: bool = False) -> Iterator[Keeper]:
         """The writer, in a transaction that is committed at the end or undone.
 
         With `adding`, what undoes a single statement is held in memory: no statement may change a lot.
@@ -122,11 +124,20 @@ class Connections:
                 writer.wal_autocheckpoint(LOG_PAGES_OF_BULK if is_bulk else LOG_PAGES)
                 if is_bulk or adding:  # what else comes in between says nothing of what will follow
                     writer.execute(f"PRAGMA cache_size = -{CACHE_OF_BULK if is_bulk else CACHE}")
+                if adding and not is_bulk:
+                    writer.let_go()
                 writer.execute("COMMIT")
             except BaseException:
+                writer.let_go()
                 if writer.in_transaction:
                     writer.execute("ROLLBACK")
                 raise
+
+    def rest(self) -> None:
+        """No bulk write goes on, as far as one can tell: hold nothing for the next transaction."""
+        with self._lock:
+            if self._writer is not None:
+                self._writer.let_go()
 
     def checkpoint(self) -> None:
         """Fold the log into the file where nobody is in the way, so that what was removed is gone."""
@@ -232,7 +243,10 @@ class Connections:
         self._inherited += [*self._idle, *self._taken, *([self._writer] if self._writer else [])]
         self._idle, self._taken, self._writer = [], {}, None
 
-    def _open(self, kind: type[apsw.Connection] = apsw.Connection) -> apsw.Connection:
+    def _open(self) -> Keeper:
+        return self._opened(Keeper)
+
+    def _opened(self, kind: type[Kind]) -> Kind:
         flags = (
             apsw.SQLITE_OPEN_READONLY
             if self.read_only
@@ -249,13 +263,13 @@ class Connections:
         return connection
 
     def _open_reader(self) -> apsw.Connection:
-        connection = self._open(Reader)
+        connection = self._opened(Reader)
         size = self.path.stat().st_size if self.path and self.path.exists() else 0
         is_whole = MAPPED < size <= MAPPED_WHOLE
         connection.execute(f"PRAGMA mmap_size = {MAPPED_WHOLE if is_whole else MAPPED}")
         return connection
 
-    def _open_first(self) -> apsw.Connection:
+    def _open_first(self) -> Keeper:
         if self.path:
             self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
             has_log = Path(f"{self.path}-wal").exists()

@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +34,8 @@ _PIECE = 480
 """Entries of a piece, unless one key has more: with its head it fills a page of SQLite's."""
 _PART = 1 << 20
 """So many entries are merged in one step."""
+_MOST_HELD = 1 << 24
+"""So many entries are held in memory from one transaction of a bulk write to the next, eight bytes each."""
 _PIECES_AT_ONCE = 1_024
 _FEW_AT_ONCE = 4
 """Looking for a key by itself takes so many times as long as reading a piece does that comes next."""
@@ -61,6 +64,11 @@ class NearKeys:
         self._statements = statements
         self._namespace = namespace
         self._waiting: dict[int, Sequence[int]] = {}
+
+    @cached_property
+    def _held(self) -> dict[int, Entries]:
+        """The entries of runs, by number, as they are: each transaction of a bulk write needs them again."""
+        return self._statements.held()
 
     def soon(self, memory: int, keys: Sequence[int]) -> None:
         """The keys of a memory that has none, each once; they wait for others: many at once cost less."""
@@ -121,7 +129,7 @@ class NearKeys:
         if len(keys) < MANY:
             return self._one_by_one(keys)
         runs = self._runs()
-        pieces = sum(run.size for run in runs) // _PIECE
+        pieces = sum(run.size for run in runs if run.number not in self._held) // _PIECE
         if len(keys) * len(runs) * _FEW_AT_ONCE < pieces:
             return self._one_by_one(keys)
         return chain(self._in_table(keys), *(self._in_run(run, keys) for run in runs))
@@ -197,6 +205,8 @@ class NearKeys:
             "add_near_run", namespace=self._namespace, first=first, last=last, size=size
         )
         merged = _Run(number, first, last, size)
+        written: list[Entries] = []
+        is_held = self._may_be_held(merged, but=old)
         steps = -(-size // _PART)
         rest = [np.empty(0, np.int64) for _ in old]
         begin = 0
@@ -209,17 +219,33 @@ class NearKeys:
                 cut = int(np.searchsorted(entries, end << _PLACE_BITS))
                 rest[place] = entries[cut:]
                 parts.append(entries[:cut] + (run.first - first))
-            self._add_pieces(merged, np.sort(np.concatenate(parts)))
+            entries = np.sort(np.concatenate(parts))
+            self._add_pieces(merged, entries)
+            if is_held:
+                written.append(entries)
             begin = end
         self._statements.count("remove_near_runs", runs=[run.number for run in old])
+        for run in old:
+            self._held.pop(run.number, None)
+        if is_held:
+            self._held[number] = np.concatenate(written)
+
+    def _may_be_held(self, run: _Run, but: Iterable[_Run] = ()) -> bool:
+        """Whether a run in memory, in the place of others, would not be too much."""
+        others = self._held.keys() - {other.number for other in but}
+        return run.size + sum(len(self._held[number]) for number in others) <= _MOST_HELD
 
     def _taken(self, run: _Run, begin: int, end: int) -> Entries:
         """The entries of the pieces that begin with such a key; they are no longer in the run."""
         import numpy as np
 
-        entries = [np.empty(0, np.int64), *self._between(run, begin, end)]
+        held = self._held.get(run.number)
+        if held is None:
+            entries = np.concatenate([np.empty(0, np.int64), *self._between(run, begin, end)])
+        else:
+            entries = held[slice(*np.searchsorted(held, (begin << _PLACE_BITS, end << _PLACE_BITS)))]
         self._statements.count("remove_near_pieces", begin=run.piece(begin), end=run.piece(end))
-        return np.concatenate(entries)
+        return entries
 
     def _add_pieces(self, run: _Run, entries: Entries) -> None:
         import numpy as np
@@ -232,11 +258,11 @@ class NearKeys:
         self._statements.many_columns("add_near_piece", ("number", "entries"), (numbers, blobs))
 
     def _in_run(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Who has these keys in a run, all of whose pieces are read."""
+        """Who has these keys in a run, all of whose pieces are read unless it is held."""
         import numpy as np
 
         wanted = np.array(keys, np.int64) << _PLACE_BITS
-        for entries in self._between(run):
+        for entries in self._all(run):
             low, high = np.searchsorted(wanted, entries[[0, -1]] & (-1 << _PLACE_BITS))
             begins = wanted[low : high + 1]
             places = np.searchsorted(entries, begins)
@@ -248,6 +274,23 @@ class NearKeys:
             for begin, place, end in zip(begins.tolist(), places[held].tolist(), ends.tolist(), strict=True):
                 for entry in entries[place:end].tolist():
                     yield begin >> _PLACE_BITS, entry - begin + run.first
+
+    def _all(self, run: _Run) -> Iterator[Entries]:
+        """The entries of a run, in order; once all were read they are held."""
+        import numpy as np
+
+        held = self._held.get(run.number)
+        if held is not None:
+            yield held
+            return
+        read: list[Entries] = []
+        is_held = self._may_be_held(run)
+        for entries in self._between(run):
+            if is_held:
+                read.append(entries)
+            yield entries
+        if is_held:
+            self._held[run.number] = np.concatenate(read)
 
     def _between(self, run: _Run, begin: int = 0, end: int = 1 << _KEY_BITS) -> Iterator[Entries]:
         """The entries of pieces that begin with such a key, in order. Many are read as one value: after each
@@ -265,6 +308,8 @@ class NearKeys:
         here = [(memory - run.first, keys) for memory, keys in held if run.first <= memory <= run.last]
         gone = sorted(key << _PLACE_BITS | place for place, keys in here for key in keys)
         removed = done = 0
+        if gone:
+            self._held.pop(run.number, None)
         while done < len(gone):
             upto = run.piece(gone[done] >> _PLACE_BITS)
             found = self._statements.rows("near_piece_of", begin=run.piece(0), upto=upto)

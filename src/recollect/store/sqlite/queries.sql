@@ -285,8 +285,8 @@ WHERE m.namespace = :namespace AND m.hash IN (SELECT unhex(value) FROM json_each
   AND (m.valid_until IS NULL OR m.valid_until > :now) AND (m.expires_at IS NULL OR m.expires_at > :now)
 ORDER BY m.number
 
--- similar_texts -- Those of these memories that are not deleted, as one value.
-SELECT json_group_array(json_array(number, id, content, language, json(tags), json(files), metadata, terms))
+-- similar_texts -- Those of these memories that are not deleted, as one value; what they say is in their terms.
+SELECT json_group_array(json_array(number, id, '', language, json(tags), json(files), '{}', terms))
 FROM memory WHERE number IN (SELECT value FROM json_each(:numbers)) AND deleted_at IS NULL
 
 -- add_keyword_entries -- Those of new memories that were written without the trigger which writes them.

@@ -44,6 +44,17 @@ class Reader(apsw.Connection):
     known: Mapping[Hashable, Any] = {}
 
 
+class Keeper(apsw.Connection):
+    """A connection that writes, and what it holds from one transaction to the next, as of which version."""
+
+    version: int | None = None
+    held: dict[int, Any] = {}  # noqa: RUF012 - never filled: each connection gets its own
+
+    def let_go(self) -> None:
+        """Hold nothing any more: a transaction was undone, or no other is expected soon."""
+        self.version, self.held = None, {}
+
+
 class SqliteStatements(Statements):
     """Times are kept as microseconds, lists as JSON, vectors as little-endian float32."""
 
@@ -72,6 +83,17 @@ class SqliteStatements(Statements):
             connection.known = {**connection.known, key: read()}
         known: Known = connection.known[key]
         return known
+
+    def held(self) -> dict[int, Any]:
+        """What this connection holds since earlier transactions; nothing, if another one wrote since. To be
+        asked once within a transaction that writes, and filled with what will be so when it ends."""
+        connection = self.connection
+        if not isinstance(connection, Keeper):
+            return {}
+        version = connection.execute("PRAGMA data_version").get
+        if version != connection.version:
+            connection.version, connection.held = version, {}
+        return connection.held
 
     def rows(self, query: str, /, **parameters: Any) -> list[Row]:
         return self._execute(query, parameters).fetchall()

@@ -189,6 +189,7 @@ class SqliteStore(SqlStore):
     def settle(self) -> None:
         if self._connections.path is not None and not self.read_only:
             with self._connections.translated():
+                self._connections.rest()
                 self._background.settle()
 
     def _read(self, action: Callable[[SqliteStatements], Result]) -> Result:

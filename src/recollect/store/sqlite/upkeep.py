@@ -43,6 +43,7 @@ def rebuild(statements: SqliteStatements, analyse: Analyser, progress: Progress 
         statements.count(f"mend_{name}")
     for table in ("near_key", "near_piece", "near_run", "near_kept", "segment"):
         connection.execute(f"DELETE FROM {table}")
+    statements.held().clear()
     found: dict[int | str, NearKeys] = {}
     for done, (text, terms) in enumerate(upkeep.texts(statements), 1):
         analysed = analyse(text)
