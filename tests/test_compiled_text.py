@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recollect import sectors
 from recollect.cues import Patterns
 from recollect.query import compiled
-from recollect.query.duplicates import MIXED, near_keys
+from recollect.query.duplicates import MIXED, alike, near_keys
 from recollect.query.languages import detect, detect_many
 from recollect.query.terms import analyse, terms_and_keys, terms_of
 from recollect.store.sqlite.derived.words import numbered
@@ -167,3 +167,11 @@ def test_many_threads_read_at_once() -> None:
     with ThreadPoolExecutor(4) as threads:
         for found in threads.map(lambda texts: list(terms_and_keys(texts)), [many] * 8):
             assert found == expected
+
+
+@given(texts, st.lists(texts, max_size=4))
+@example("", ["", " "])
+@example("a b a b c c c", ["a b a b c c", "c c c b a b a", "a  b"])
+def test_who_says_nearly_the_same(mine: str, others: list[str]) -> None:
+    compared = [*others, mine, f"{mine} again", mine[::-1]]
+    assert alike(mine, compared) == by_python(lambda text: alike(text, compared), mine)

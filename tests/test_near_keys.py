@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import recollect
 from recollect import Memories, Receipt
-from recollect.query.duplicates import Said, features, overlap
+from recollect.query.duplicates import Said, alike, features, overlap
 from recollect.store.sqlite import nearkeys
 from recollect.store.sqlite.connections import Connections
 from recollect.store.sqlite.nearkeys import NearKeys
@@ -108,6 +109,10 @@ def test_neighbours_are_compared_wherever_they_could_matter(seed: int) -> None:
     pairs = [(one, other) for one in said for other in said]
     expected = [overlap(features(one), features(other)) for one, other in pairs]
     assert [Said(one).is_nearly(Said(other)) for one, other in pairs] == expected
+    joined = [" ".join(each) for each in said]
+    found = [(one, place) for one in joined for place in alike(one, joined)]
+    told = zip(product(joined, range(len(said))), expected, strict=True)
+    assert found == [pair for pair, is_alike in told if is_alike]
     assert 0 < sum(expected) < len(pairs)
 
 

@@ -1,4 +1,4 @@
-"""The inner loops over texts in C; but for `near_keys` and `numbered`, they are for texts in ASCII."""
+"""The inner loops over texts in C; but for `near_keys`, `alike` and `numbered`, for texts in ASCII."""
 
 from array import array
 from collections.abc import Callable
@@ -28,6 +28,7 @@ def winners(
 def near_keys(
     terms: list[str], factors: array[int], offsets: array[int], bands: int, /
 ) -> tuple[int, ...]: ...
+def alike(texts: list[str], table: object, threshold: float, /) -> list[int]: ...
 def read(
     texts: list[str],
     stems: object,

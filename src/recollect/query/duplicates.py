@@ -97,6 +97,19 @@ def features(terms: Sequence[str]) -> Set[Any]:
     return {*terms, *pairwise(terms)}
 
 
+def alike(mine: str, others: Sequence[str]) -> list[int]:
+    """The places of those that say nearly the same; each text is its terms, with a space between any two.
+
+    >>> old = "the api listens on port 8080 by default unless told otherwise"
+    >>> alike(old, ["the api", f"{old} again", old])
+    [1, 2]
+    """
+    if compiled.COMPILED:
+        return compiled._text.alike([mine, *others], compiled._text.table(()), THRESHOLD)
+    said = Said(mine.split(" "))
+    return [place for place, other in enumerate(others) if said.is_nearly(Said(other.split(" ")))]
+
+
 class Said:
     """What a text says, by its terms. Most texts differ so much that neighbours need not be compared."""
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from recollect.errors import InvalidInput, NoSuchDocument, NoSuchMemory
 from recollect.frozen import maker
-from recollect.query.duplicates import Said
+from recollect.query.duplicates import alike
 from recollect.query.terms import terms_of
 from recollect.store import rows
 from recollect.store.base import Added, Generation, Record, Text, Vector
@@ -161,7 +161,7 @@ class Writer(Transaction):
         return (*self.own, "session", "position", "document", "number", "namespace")
 
     @cached_property
-    def _said(self) -> dict[int, Said]:
+    def _said(self) -> dict[int, str]:
         return {}
 
     def _place_in(self, session: int, wanted: int | None) -> int:
@@ -254,12 +254,12 @@ class Writer(Transaction):
 
     def _near_duplicates(self, record: Record, shared: Iterable[Known]) -> list[Known]:
         """Those of the newest few of these that say nearly the same."""
-        mine = _said(_known(0, record))
         newest = sorted(shared, reverse=True)[:MOST_SIMILAR]
-        return [known for known in newest if mine.is_nearly(self._said_by(known))]
+        found = alike(_said(_known(0, record)), list(map(self._said_by, newest)))
+        return [newest[place] for place in found]
 
-    def _said_by(self, known: Known) -> Said:
-        """Many of one transaction may be compared with the same memory."""
+    def _said_by(self, known: Known) -> str:
+        """Its terms alone. Many of one transaction may be compared with the same memory."""
         if known.key not in self._said:
             self._said[known.key] = _said(known)
         return self._said[known.key]
@@ -467,8 +467,8 @@ def _known(key: int, record: Record) -> Known:
     )
 
 
-def _said(known: Known) -> Said:
+def _said(known: Known) -> str:
     """From what was analysed when it was written. (Who has a speaker has no keys.)"""
     if known.terms is None:
-        return Said(terms_of(known.content, known.language))
-    return Said(without_labels(known.terms, (*known.tags, *known.files), known.language).split(" "))
+        return " ".join(terms_of(known.content, known.language))
+    return without_labels(known.terms, (*known.tags, *known.files), known.language)
