@@ -24,7 +24,7 @@ from recollect.types import Document, Draft, OnDuplicate, Progress, Remembered
 if TYPE_CHECKING:
     from recollect import documents
 
-ROWS_AT_FIRST, MOST_ROWS_AT_ONCE, _GROWTH = 512, 16_384, 8
+ROWS_AT_FIRST, MOST_ROWS_AT_ONCE, _GROWTH = 512, 16_384, 4
 """How many rows a transaction has, so many times as many each time: the more there are, the less each costs.
 The next are read while these are written, which takes several times as long."""
 VECTORS_AT_ONCE = 64

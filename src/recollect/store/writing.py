@@ -28,6 +28,8 @@ MOST_SIMILAR = 20
 """How many texts that share a key are looked at before a memory is taken for new."""
 
 
+_WORTH_NUMPY = 2_048
+"""Whoever writes so many numbers has numpy imported anyway, which sorts them sooner."""
 _NOT_OWN = ("session", "position", "document", "near_keys", "vector")
 OWN_COLUMNS = tuple(name for name in Record.__slots__ if name not in _NOT_OWN)
 _values_of = attrgetter(*OWN_COLUMNS)
@@ -48,7 +50,7 @@ class Known(NamedTuple):
     """Those of its text, and after them those of its labels, where the backend tells."""
 
 
-Similar = dict[int, Sequence[Known]]
+Similar = dict[int, Sequence[int]]
 """Memories by the near-duplicate keys that they have, newest first. What is no key of it nobody shares."""
 
 
@@ -161,6 +163,11 @@ class Writer(Transaction):
         return (*self.own, "session", "position", "document", "number", "namespace")
 
     @cached_property
+    def _known(self) -> dict[int, Known]:
+        """The memories that new ones of this transaction share a near-duplicate key with."""
+        return {}
+
+    @cached_property
     def _said(self) -> dict[int, str]:
         return {}
 
@@ -222,17 +229,19 @@ class Writer(Transaction):
     def _similar_texts(self, records: Sequence[Record]) -> Similar:
         """The live memories that share a near-duplicate key with one of these records, by the keys that any
         two of all of them share."""
-        keys = sorted(chain.from_iterable(record.near_keys for record in records))
-        similar: Similar = {near: () for near, next in pairwise(keys) if near == next}
+        keys, repeated = _each_once(list(chain.from_iterable(record.near_keys for record in records)))
+        similar: Similar = dict.fromkeys(repeated, ())
         if keys:
-            similar.update(self._sharing(list(dict.fromkeys(keys))))
+            similar.update(self._sharing(keys))
         return similar
 
-    def _sharing(self, keys: Sequence[int]) -> Iterable[tuple[int, Sequence[Known]]]:
-        """Which of these near-duplicate keys live memories have; the newest few of each, newest first."""
-        found: defaultdict[int, list[Known]] = defaultdict(list)
+    def _sharing(self, keys: Sequence[int]) -> Iterable[tuple[int, Sequence[int]]]:
+        """Which of these near-duplicate keys live memories have; the newest few of each, newest first. They
+        are known from then on."""
+        found: defaultdict[int, list[int]] = defaultdict(list)
         for near, *known in self.rows("similar_texts", keys=keys, most=MOST_SIMILAR):
-            found[near].append(Known(*known))
+            found[near].append(known[0])
+            self._known[known[0]] = Known(*known)
         return found.items()
 
     def _link_near_duplicates(self, key: int, record: Record, similar: Similar) -> tuple[str, ...]:
@@ -242,27 +251,27 @@ class Writer(Transaction):
         if similar.keys().isdisjoint(record.near_keys):
             return ()
         sharing = [near for near in record.near_keys if near in similar]
-        shared = {known.key: known for near in sharing for known in similar[near] if known.key != key}
-        found = self._near_duplicates(record, shared.values()) if shared else []
-        for known in found:
-            self.draw(key, known.key, "near_duplicate", "recollect", self._now)
+        shared = set().union(*map(similar.__getitem__, sharing)) - {key}
+        found = self._near_duplicates(record, shared) if shared else []
+        for number in found:
+            self.draw(key, number, "near_duplicate", "recollect", self._now)
         if record.deleted_at is None:
-            known = _known(key, record)
+            self._known[key] = _known(key, record)
             for near in sharing:
-                similar[near] = (known, *similar[near][: MOST_SIMILAR - 1])
-        return tuple(known.id for known in found)
+                similar[near] = (key, *similar[near][: MOST_SIMILAR - 1])
+        return tuple(self._known[number].id for number in found)
 
-    def _near_duplicates(self, record: Record, shared: Iterable[Known]) -> list[Known]:
+    def _near_duplicates(self, record: Record, shared: Iterable[int]) -> list[int]:
         """Those of the newest few of these that say nearly the same."""
         newest = sorted(shared, reverse=True)[:MOST_SIMILAR]
         found = alike(_said(_known(0, record)), list(map(self._said_by, newest)))
         return [newest[place] for place in found]
 
-    def _said_by(self, known: Known) -> str:
-        """Its terms alone. Many of one transaction may be compared with the same memory."""
-        if known.key not in self._said:
-            self._said[known.key] = _said(known)
-        return self._said[known.key]
+    def _said_by(self, number: int) -> str:
+        """A memory's terms alone. Many of one transaction may be compared with the same one."""
+        if number not in self._said:
+            self._said[number] = _said(self._known[number])
+        return self._said[number]
 
     def set_near_keys(self, key: int, near_keys: Sequence[int]) -> None:
         """What near-duplicates of this memory will be found by."""
@@ -437,6 +446,17 @@ class Writer(Transaction):
         receipt = self.replace_passages(number, [], None)
         self.run("remove_document", document=number)
         return receipt
+
+
+def _each_once(keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """These in order, each once, and those of them that are there several times."""
+    if len(keys) < _WORTH_NUMPY:
+        ordered = sorted(keys)
+        return list(dict.fromkeys(ordered)), [key for key, next in pairwise(ordered) if key == next]
+    import numpy as np
+
+    different, times = np.unique(np.array(keys, np.int64), return_counts=True)
+    return different.tolist(), different[times > 1].tolist()
 
 
 def _is_merged(record: Record) -> bool:

@@ -132,7 +132,10 @@ class NearKeys:
         pieces = sum(run.size for run in runs if run.number not in self._held) // _PIECE
         if len(keys) * len(runs) * _FEW_AT_ONCE < pieces:
             return self._one_by_one(keys)
-        return chain(self._in_table(keys), *(self._in_run(run, keys) for run in runs))
+        import numpy as np
+
+        begins = np.array(keys, np.int64) << _PLACE_BITS
+        return chain(self._in_table(keys), *(self._in_run(run, begins) for run in runs))
 
     def _one_by_one(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Each key is looked for in the table, and in the piece of each run that would have it."""
@@ -257,11 +260,11 @@ class NearKeys:
         blobs = [written[begin:end] for begin, end in pairwise([*(cuts * 8).tolist(), len(written)])]
         self._statements.many_columns("add_near_piece", ("number", "entries"), (numbers, blobs))
 
-    def _in_run(self, run: _Run, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Who has these keys in a run, all of whose pieces are read unless it is held."""
+    def _in_run(self, run: _Run, wanted: Entries) -> Iterator[tuple[int, int]]:
+        """Who has these keys in a run, all of whose pieces are read unless it is held; given as entries of
+        the first memory."""
         import numpy as np
 
-        wanted = np.array(keys, np.int64) << _PLACE_BITS
         for entries in self._all(run):
             low, high = np.searchsorted(wanted, entries[[0, -1]] & (-1 << _PLACE_BITS))
             begins = wanted[low : high + 1]

@@ -222,8 +222,10 @@ def _plain_column(values: Sequence[Any]) -> Iterable[Any]:
     kinds = set(map(type, values))
     if kinds <= _PLAIN:
         return values
-    same = _SOONER.get(kinds.pop()) if len(kinds) == 1 else None
-    return map(same or _plain, values)
+    kind = kinds.pop() if len(kinds) == 1 else object
+    if kind.__module__ == "numpy":
+        return [vector.astype("<f4", order="C", copy=False) for vector in values]  # read where they are
+    return map(_SOONER.get(kind, _plain), values)
 
 
 _micros = lru_cache(maxsize=10_000)(to_micros)

@@ -103,14 +103,15 @@ class SqliteWriter(Writer):
         self._flush()
         self._near_keys.flush()
 
-    def _sharing(self, keys: Sequence[int]) -> Iterator[tuple[int, list[Known]]]:
+    def _sharing(self, keys: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         self._flush_near_keys()
         sharing = self._near_keys.sharing(keys, MOST_SIMILAR)
         numbers = sorted({number for memories in sharing.values() for number in memories})
         texts = json.loads(self.value("similar_texts", numbers=numbers)) if numbers else []
         known = {text[0]: Known(*text) for text in texts}
+        self._known.update(known)
         for key, memories in sharing.items():
-            yield key, [known[number] for number in memories if number in known]
+            yield key, [number for number in memories if number in known]
 
     def _remove_near_keys(self, numbers: Sequence[int]) -> int:
         self._flush_near_keys()
