@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -205,6 +206,16 @@ def test_nothing_is_held_once_a_write_failed_or_was_small(memories: Memories, pa
         _ = 1 / 0
     assert writer.held == {}
     store.close()
+
+
+def test_soon_after_a_bulk_write_nothing_is_held(memories: Memories) -> None:
+    connections = memories._store._connections  # type: ignore[attr-defined]
+    memories.remember_many(map(essay, range(1_500)))
+    assert connections._writer.held
+    until = time.monotonic() + 30
+    while connections._writer.held and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not connections._writer.held
 
 
 def test_near_duplicates_are_found_that_another_process_wrote_meanwhile(path: Path) -> None:

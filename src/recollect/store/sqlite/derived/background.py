@@ -131,6 +131,8 @@ class Background:
             if goes_on and (self._unindexed < MOST_WAITING or self._unindexed == tried):
                 self._stop.wait(_LOOK)
             else:
+                if not goes_on:
+                    self._connections.rest()
                 tried = self._unindexed
                 self._build(MOST_WAITING if goes_on else NEWER)
 
