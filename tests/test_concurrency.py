@@ -27,6 +27,7 @@ from recollect import Draft, Memories, NoSuchMemory, StoreError
 from recollect.embed.hashing import HashingEmbedder
 from recollect.memories import front
 from recollect.store.sqlite import connections
+from recollect.store.sqlite.store import _Asking
 
 from .servers import wait_until
 
@@ -613,21 +614,25 @@ def test_a_reader_sees_what_another_process_wrote_at_once(tmp_path: Path) -> Non
         assert memories.doctor() == []
 
 
-def test_forgetting_between_finding_and_loading_shows_no_error(tmp_path: Path) -> None:
-    """Another process may forget a winner after it was found and before its text is read."""
+def test_forgetting_between_finding_and_loading_shows_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may forget a winner after it was found and before its text is read: a recall answers
+    from one state of the store, and the next one from a later state."""
     path = tmp_path / "memory.db"
     with opened(path) as memories, opened(path) as other:
         ids = [memories.remember(f"Harbour note {rare_word(0, number)}").id for number in range(5)]
-        store = memories._store
-        load = store.load
+        load = _Asking.load
 
-        def load_late(keys: Any, now: datetime) -> Any:
+        def load_late(asking: _Asking, keys: Any, now: datetime) -> Any:
             other.forget(ids[2])
-            return load(keys, now)
+            return load(asking, keys, now)
 
-        store.load = load_late  # type: ignore[method-assign]
-        found = memories.recall("harbour note")
-        store.load = load  # type: ignore[method-assign]
-        assert {hit.memory.id for hit in found} == set(ids) - {ids[2]}
+        with monkeypatch.context() as patched:
+            patched.setattr(_Asking, "load", load_late)
+            found = memories.recall("harbour note")
+        assert {hit.memory.id for hit in found} == set(ids)
+        later = memories.recall("harbour note", reinforce=False)
+        assert {hit.memory.id for hit in later} == set(ids) - {ids[2]}
         memories.stats()  # waits for the notes of use
         assert [memory.access_count for memory in memories.get([ids[0], ids[1], ids[3], ids[4]])] == [1] * 4

@@ -95,5 +95,7 @@ class Schemas:
 
 def _recall() -> dict[str, Any]:
     hints = get_type_hints(Recall.__init__)
+    for name in ("confidence", "likelihood"):
+        hints[name] = get_type_hints(getattr(Recall, name).fget)["return"]
     named = ("query", "mode", "fusion", "timeframe", "confidence", "likelihood", "notes")
     return {name: hints[name] for name in named} | {"hits": list[Hit]}
