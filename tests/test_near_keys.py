@@ -208,6 +208,20 @@ def test_nothing_is_held_once_a_write_failed_or_was_small(memories: Memories, pa
     store.close()
 
 
+def test_a_run_whose_pieces_are_gone_holds_nobody_up(memories: Memories) -> None:
+    memories.remember_many(map(essay, range(600)))
+    with memories._store._connections.writing() as writer:  # type: ignore[attr-defined]
+        writer.execute("DELETE FROM near_piece")
+        writer.let_go()
+    assert len(memories.remember_many(map(essay, range(600, 2_100)))) == 1_500
+
+
+def test_in_memory_nothing_is_held_between_writes() -> None:
+    with recollect.open(":memory:", embedder="none") as memories:
+        memories.remember_many(map(essay, range(1_500)))
+        assert not memories._store._connections._writer.held  # type: ignore[attr-defined]
+
+
 def test_soon_after_a_bulk_write_nothing_is_held(memories: Memories) -> None:
     connections = memories._store._connections  # type: ignore[attr-defined]
     memories.remember_many(map(essay, range(1_500)))

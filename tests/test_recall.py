@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+import recollect
 from recollect import Draft, InvalidInput, Memories, NoSuchMemory
 from recollect.embed.hashing import HashingEmbedder
+from recollect.store.sqlite import connections
 
 from .conftest import NOON, Clock, OpenMemories
 
@@ -472,3 +475,36 @@ class TestWhatOthersChange:
         (after,) = asks.recall("walrus")
         assert not [note for note in before.why.notes if "tuned" in note]
         assert [note for note in after.why.notes if "tuned" in note]
+
+    def test_words_to_look_for_besides_are_asked_for_once(self, open_memories: OpenMemories) -> None:
+        asks, writes = open_memories(), open_memories()
+        asked: list[str] = []
+
+        def expand(query: str) -> Iterator[str]:
+            asked.append(query)
+            yield "gull"
+
+        asks.recall("walrus")
+        writes.remember("The gull sleeps")
+        assert contents(asks, "walrus", mode="keyword", expand=expand) == ["The gull sleeps"]
+        assert contents(asks, "last week", expand=expand) == []
+        assert len(asked) == 2
+
+    def test_a_namespace_may_have_any_name(self, open_memories: OpenMemories) -> None:
+        memories = open_memories(namespace="ground")
+        memories.remember("The walrus sleeps")
+        for namespaces in (["ground", "proj1"], ["proj1"], ["ground"], ["ground", "ground"]):
+            memories.recall("walrus", namespace=namespaces)
+
+
+def test_a_text_that_is_looked_for_as_it_stands_is_found_beside_a_writer_in_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that reads keeps writers out there, and one that waits to write keeps out who reads anew."""
+    monkeypatch.setattr(connections, "PATIENCE", 5.0)  # whoever waits for the other gives up then
+    with recollect.open(":memory:", embedder="none") as memories:
+        memories.remember("Harbour notes: xqz17")
+        for _ in range(25):
+            assert memories.recall("harbour")  # is marked as used in the background
+            assert memories.recall("qz1")[0].memory.content == "Harbour notes: xqz17"
+    assert not caplog.records

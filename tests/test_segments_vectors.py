@@ -11,8 +11,11 @@ import apsw
 import numpy as np
 import pytest
 
+import recollect
 from recollect import Draft, Memories
 from recollect.embed.hashing import HashingEmbedder
+from recollect.meaning import generation_of
+from recollect.store.base import Generation, Nearness
 from recollect.store.sqlite.derived import codes, files, vectors
 from recollect.store.sqlite.derived.vectors import Read, VectorSegment
 
@@ -402,3 +405,20 @@ def test_the_last_digits_are_the_same_from_the_file_as_where_it_is_mapped(tmp_pa
         VectorSegment(arrays, size, path).near(read.span(1), matrix[3], 20)()
         == mapped.near(mapped.span(1), matrix[3], 20)()
     )
+
+
+def test_a_memory_that_two_processes_embedded_at_once_stands_there_once(tmp_path: Path) -> None:
+    embedder = HashingEmbedder()
+    generation = generation_of(embedder)
+    with recollect.open(tmp_path / "memory.db", embedder=embedder) as memories:
+        memories.remember_many(
+            [f"walrus {number} word{number * 7} ice{number % 13}" for number in range(300)]
+        )
+        memories.settle()
+        store = memories._store
+        waiting = store.pending(memories.namespace, Generation("another", 3, "another"), 0, 300)
+        vectors = embedder.embed([each.text for each in waiting])
+        store.set_vectors(memories.namespace, generation, list(zip(waiting, vectors, strict=True)), NOW)
+        asked = Nearness(generation, embedder.embed(["walrus ice"])[0], 100)
+        (found,) = store.search([memories.scope()], None, asked)
+        assert len(found.by_meaning) == len({each.key for each in found.by_meaning}) == 100

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from recollect import checks, weighing
@@ -43,7 +43,7 @@ from recollect.types import (
     TimeUsed,
     Why,
 )
-from recollect.understanding import Options, Question, understand
+from recollect.understanding import Expansion, Options, Question, understand
 
 DEPTH = 100
 """How many candidates each leg brings, at least."""
@@ -66,6 +66,8 @@ def recall(
     store: Store, meaning: Meaning, scope: Scope, query: str, options: Options, given: TimeUsed | None
 ) -> Recall:
     """The hits for a question, best first; a constant number of statements."""
+    if callable(options.expansion):
+        options = replace(options, expansion=_once(options.expansion))
     answer, known = None, store.last_facts(scope.namespaces)
     if known is not None:  # and if they still hold, nothing else has to be read before
         answer = _answer(store, meaning, scope, query, options, given, known)
@@ -97,6 +99,11 @@ def recall(
     )
 
 
+def _once(expand: Callable[[str], Iterable[str]]) -> Expansion:
+    """The same, asked once for each question: it may take long."""
+    return cache(lambda searched: tuple(expand(searched)))
+
+
 def _answer(
     store: Store,
     meaning: Meaning,
@@ -112,7 +119,7 @@ def _answer(
     question = understand(query, scope, options, facts, given)
     vector, begun = asking(store, meaning, scope, question, options, facts)
     with begun as asked:
-        if not read and asked.facts != facts:
+        if not read and asked.facts is not None and asked.facts != facts:
             return None
         legs = answered(asked, vector, question, options, facts)
         rules = _rules(options, scope, question, meant(question.searched, legs.speakers()))
@@ -120,7 +127,7 @@ def _answer(
         count = reach if store.is_far else min(reach, max(options.limit, confidence.COMPARED))
         found_at_all, may_win = fused(legs, question, options, rules, count)
         if not found_at_all and query.strip():
-            may_win = contenders(_last_resort(store, scope, question, options), rules, count)
+            may_win = contenders(_last_resort(asked, scope, question, options), rules, count)
             found_at_all = len(may_win)
         loaded = _loaded(asked, scope, may_win)
         found = _ranked(may_win, loaded, rules, count)
@@ -311,7 +318,7 @@ def _is_deep(legs: Legs) -> bool:
     return len(legs.semantic) >= DEPTH
 
 
-def _last_resort(store: Store, scope: Scope, question: Question, options: Options) -> list[Fused]:
+def _last_resort(asked: Asking, scope: Scope, question: Question, options: Options) -> list[Fused]:
     """The text as it stands, somewhere in a memory; for a time and nothing else, what lies within it."""
     text = question.searched.strip()
     if text:
@@ -320,7 +327,7 @@ def _last_resort(store: Store, scope: Scope, question: Question, options: Option
     else:
         scopes = _inside_the_time(scope, question.timeframe)
         note = "found by its time alone"
-    found = store.containing(scopes[0], text, options.limit) if scopes else []
+    found = asked.containing(scopes[0], text, options.limit) if scopes else []
     if found:
         question.notes.append(note)
     return [Fused(candidate, 0.1) for candidate in found]

@@ -45,7 +45,7 @@ class _Table:
         found = [pieces or unknown for pieces in self.pieces.pieces_of_many(texts, most)]
         vectors = np.empty((len(texts), dimensions), np.float32)
         vectors[...] = self.bias
-        if COMPILED:
+        if COMPILED and self.rows.dtype == np.int8:
             counts = array("q", map(len, found))
             _static.add(vectors, b"".join(found), counts, self.rows, self.scales)
         else:
@@ -110,7 +110,7 @@ def _table(model: Model, fingerprint: str, files: Sequence[str]) -> _Table:
 def _load(model: Model, files: Sequence[str]) -> _Table:
     try:
         rows, scales, *bias = (np.load(model.file(name), allow_pickle=False) for name in files)
-        rows, scales = np.ascontiguousarray(rows, np.int8), np.ascontiguousarray(scales, np.float32)
+        rows, scales = np.ascontiguousarray(rows), np.ascontiguousarray(scales, np.float32)
         return _Table(WordPieces.from_file(model.file("vocab.txt")), rows, scales, bias[0] if bias else 0.0)
     except (OSError, ValueError) as error:
         raise EmbedderFailed(

@@ -229,6 +229,9 @@ class Asking(Protocol):
     def search(self, words: Words | None) -> list[Found]:
         """The candidates of both legs in each of the scopes; None if words are not asked for. Once only."""
 
+    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+        """Memories in scope that contain the text as it stands, newest first."""
+
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         """Those who may win, in one statement."""
 

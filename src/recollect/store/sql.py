@@ -16,6 +16,7 @@ from recollect.store import rows
 from recollect.store.base import (
     Added,
     Analyser,
+    Candidate,
     Found,
     Generation,
     Key,
@@ -79,6 +80,10 @@ class SqlStore(Store):
     def search(self, scopes: Sequence[Scope], words: Words | None, nearness: Nearness | None) -> list[Found]:
         with self.asking(scopes, nearness) as asking:
             return asking.search(words)
+
+    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+        with self.asking((), None) as asking:
+            return asking.containing(scope, text, limit)
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         with self.asking((), None) as asking:

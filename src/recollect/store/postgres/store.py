@@ -132,7 +132,7 @@ class PostgresStore(SqlStore):
             questions[i], answers[i] = further[i], answer
         return search.found(len(scopes), list(zip(questions, answers, strict=True)))
 
-    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+    def _containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
         if "\0" in text:
             return []
         found = self._in_namespaces("substring", scope, pattern=f"%{rows.pattern(text)}%", limit=limit)
@@ -238,6 +238,9 @@ class _Asking(NamedTuple):
 
     def search(self, words: Words | None) -> list[Found]:
         return self.store._candidates(self.scopes, words, self.nearness)
+
+    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+        return self.store._containing(scope, text, limit)
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         return self.store._loaded(keys, now)

@@ -124,7 +124,7 @@ class Connections:
                 writer.wal_autocheckpoint(LOG_PAGES_OF_BULK if is_bulk else LOG_PAGES)
                 if is_bulk or adding:  # what else comes in between says nothing of what will follow
                     writer.execute(f"PRAGMA cache_size = -{CACHE_OF_BULK if is_bulk else CACHE}")
-                if adding and not is_bulk:
+                if (adding and not is_bulk) or self.path is None:  # there nobody says when it is over
                     writer.let_go()
                 writer.execute("COMMIT")
             except BaseException:

@@ -47,7 +47,7 @@ class Ground(NamedTuple):
     @classmethod
     def of(cls, statements: SqliteStatements, namespaces: Namespaces, opened: Opened, newer: Newer) -> Ground:
         """That of a state of the store; the same as long as nothing is written."""
-        key = ("ground", *namespaces)
+        key = (cls, *namespaces)
         ground = statements.still(key, lambda: cls._made(statements, namespaces, opened, newer))
         # segments that are found to lie are done without, though nothing was written
         return ground if ground.opened is opened else cls._made(statements, namespaces, opened, newer)

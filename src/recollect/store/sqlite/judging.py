@@ -163,8 +163,6 @@ class Jury:
         self, vectors: Sequence[int], ranking: Ranking, judged: Sequence[Candidate]
     ) -> Sequence[Candidate]:
         """Of those who were `judged` the ones who have that vector, where that is in doubt."""
-        if self._fingerprint is None:
-            return judged  # nobody ever had another
         memories, scores = ranking
         if not self._vectors and len(set(memories)) == len(memories):
             return judged

@@ -292,7 +292,7 @@ class NearKeys:
             if is_held:
                 read.append(entries)
             yield entries
-        if is_held:
+        if is_held and read:
             self._held[run.number] = np.concatenate(read)
 
     def _between(self, run: _Run, begin: int = 0, end: int = 1 << _KEY_BITS) -> Iterator[Entries]:

@@ -223,7 +223,7 @@ def _plain_column(values: Sequence[Any]) -> Iterable[Any]:
     if kinds <= _PLAIN:
         return values
     kind = kinds.pop() if len(kinds) == 1 else object
-    if kind.__module__ == "numpy":
+    if kind.__name__ == "ndarray":
         return [vector.astype("<f4", order="C", copy=False) for vector in values]  # read where they are
     return map(_SOONER.get(kind, _plain), values)
 

@@ -343,9 +343,6 @@ class SqliteStore(SqlStore):
         self._background.notice(newer, wrote=False)
         return opened if state.memory - opened.words_upto <= MOST_NEWER else opened._replace(words=())
 
-    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
-        return self._read(lambda statements: search.containing(statements, scope, text, limit))
-
     def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         found: dict[Key, list[Memory]] = {}
         for row in self._rows("neighbours", numbers=list(keys), reach=reach, now=now):
@@ -472,6 +469,9 @@ class _Asking(AbstractContextManager[Asking]):
 
     def search(self, words: Words | None) -> list[Found]:
         return [found(words) for found in self._begun]
+
+    def containing(self, scope: Scope, text: str, limit: int) -> list[Candidate]:
+        return search.containing(self._statements, scope, text, limit)
 
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         moment = to_micros(now)
