@@ -112,12 +112,11 @@ class Meaning:
         """The query's vector in the generation that these namespaces are searched in."""
         if self._setting == "none":
             return QueryVector(notes=("vectors are switched off, so keywords answered alone",))
-        generations, others = set[Generation](), set[Generation]()
+        generations, is_moving = set[Generation](), False
         for fact in facts:
+            is_moving |= fact.next_generation is not None
             if fact.generation is not None:
                 generations.add(fact.generation)
-            if fact.next_generation is not None:
-                others.add(fact.next_generation)
         if not generations:
             return QueryVector(notes=("no memory has a vector yet, so keywords answered alone",))
         if len(generations) > 1:
@@ -129,7 +128,7 @@ class Meaning:
             embedder, vector, notes = self._answer(generation, text)
         except EmbedderError as error:
             return QueryVector(notes=(f"keywords answered alone: {error}",))
-        if others:
+        if is_moving:
             notes = (*notes, "newer memories are found by keyword alone until recollect reembed has run")
         return QueryVector(
             generation,
