@@ -606,6 +606,7 @@ static void finish_choice(Asked *asked, Best *best)
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t news = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static Asked *waiting = NULL;
+static pthread_t helper;
 static int is_there = 0, era = 0; /* a forked child begins another era */
 #define LOCK pthread_mutex_lock(&turn);
 #define UNLOCK pthread_mutex_unlock(&turn);
@@ -669,15 +670,39 @@ static void forget_helper(void)
     era++;
 }
 
+#ifdef __linux__
+/* The helper works on any processor but the one that it is asked on. By itself a system that is busy may leave it there,
+   where it would begin only once whoever asked has to wait. */
+static cpu_set_t processors;
+static int avoided = -1;
+
+static int count_processors(void)
+{
+    avoided = -1;
+    return sched_getaffinity(0, sizeof processors, &processors) ? 0 : CPU_COUNT(&processors);
+}
+
+static void keep_helper_away(void)
+{
+    const int here = sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE || here == avoided) return;
+    cpu_set_t others = processors;
+    CPU_CLR(here, &others);
+    if (CPU_COUNT(&others)) pthread_setaffinity_np(helper, sizeof others, &others);
+    avoided = here;
+}
+#else
+static int count_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
+static void keep_helper_away(void) {}
+#endif
+
 static int has_helper(void)
 {
-    static int is_minded = 0, cores = 0;
-    if (!cores) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (is_there || cores < 2) return is_there;
+    static int is_minded = 0;
+    if (is_there || count_processors() < 2) return is_there;
     if (!is_minded) is_minded = !pthread_atfork(NULL, NULL, forget_helper);
     sigset_t all, before;
     sigfillset(&all);
-    pthread_t helper;
     pthread_sigmask(SIG_SETMASK, &all, &before);
     is_there = is_minded && !pthread_create(&helper, NULL, help, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -692,7 +717,10 @@ static void ask_helper(Asked *asked, Py_ssize_t worth)
     LOCK
     asked->era = era;
     const int is_worth_it = asked->end - asked->start >= worth && !waiting && has_helper();
-    if (is_worth_it) waiting = asked;
+    if (is_worth_it) {
+        waiting = asked;
+        keep_helper_away();
+    }
     UNLOCK
     if (is_worth_it) pthread_cond_signal(&news);
 }
