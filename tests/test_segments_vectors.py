@@ -17,6 +17,7 @@ from recollect.embed.hashing import HashingEmbedder
 from recollect.meaning import generation_of
 from recollect.store.base import Generation, Nearness
 from recollect.store.sqlite.derived import codes, files, vectors
+from recollect.store.sqlite.derived.frames import Frame
 from recollect.store.sqlite.derived.vectors import Read, VectorSegment
 
 from .segmented import NOW, by_meaning, by_numpy, index, keys, listed, opened, store_of, without_segments
@@ -113,11 +114,12 @@ def coded_twice(matrix: Any, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bo
     )
     places = np.where(np.arange(len(matrix)) % 3 == 0, -1, np.arange(len(matrix)))
     centre = matrix.mean(axis=0)
-    codes.put(first, places, matrix, centre)
+    codes.put(first, places, matrix, Frame.plain(centre))
     held = codes.Coded(*(first[name] for name in codes.Coded._fields))
     kept = np.flatnonzero(held.scale > 0)
     assert len(kept) == len(matrix) - -(-len(matrix) // 3)
-    codes.move(second, np.arange(len(kept))[::-1].copy(), centre / 2, held, kept, centre)
+    elsewhere = Frame.plain(centre / 2)
+    codes.move(second, np.arange(len(kept))[::-1].copy(), elsewhere, held, kept, Frame.plain(centre))
     return first, second
 
 
@@ -140,24 +142,25 @@ def test_vectors_are_coded_alike_in_c_and_in_numpy(
 @compiled
 def test_a_place_that_is_not_there_is_refused() -> None:
     matrix = random_directions(40, 16)
-    held = codes.code(matrix, matrix[0])
+    frame, another = Frame.plain(matrix[0]), Frame.plain(matrix[1])
+    held = codes.code(matrix, frame)
     room = held._asdict()
     for place in (-2, 40, 1 << 40):
         with pytest.raises(IndexError):
-            codes.put(room, np.array([place]), matrix[:1], matrix[0])
+            codes.put(room, np.array([place]), matrix[:1], frame)
         with pytest.raises(IndexError):
-            codes.move(room, np.array([0]), matrix[0], held, np.array([place]), matrix[0])
+            codes.move(room, np.array([0]), frame, held, np.array([place]), another)
     with pytest.raises(IndexError):
-        codes.put(room, np.arange(3), matrix[:2], matrix[0])
+        codes.put(room, np.arange(3), matrix[:2], frame)
     with pytest.raises(IndexError):
-        codes.move(room, np.arange(2), matrix[0], held._replace(fine=held.fine[:9]), np.arange(2), matrix[0])
+        codes.move(room, np.arange(2), frame, held._replace(fine=held.fine[:9]), np.arange(2), another)
 
 
 @compiled
 def test_a_vector_that_is_no_number_is_never_kept(tmp_path: Path) -> None:
     matrix = random_directions(40, 16)
     matrix[3, 5], matrix[4, 0] = np.nan, np.inf
-    held = codes.code(matrix, np.zeros(16, np.float32))
+    held = codes.code(matrix, Frame.plain(np.zeros(16, np.float32)))
     assert np.flatnonzero(~(held.scale > 0)).tolist() == [3, 4]
 
 

@@ -14,13 +14,26 @@
 #define SMALLEST 1e-12f
 #define ROUNDING 12582912.0f /* added and taken away again, it leaves a small number rounded, a half to even */
 
-enum { SIGNS, TRUST, OFFSET, BYTES, SCALE, FINE, COLUMNS };
+#define LINE 64
 
-/* Coded vectors, by the names of `Coded`. */
+enum { SIGNS, TRUST, OFFSET, BYTES, SCALE, FINE, ROWS, COLUMNS };
+
+/* Coded vectors, by the names of `Coded`; `signs` is how many bytes each has there. With directions there are rows, and
+   trust and offset are two of those bytes. */
 typedef struct {
     Py_buffer columns[COLUMNS];
-    Py_ssize_t count;
+    Py_ssize_t count, signs;
 } Coded;
+
+static int has_rows(const Coded *coded) { return coded->columns[ROWS].len > 0; }
+
+/* Where in a row the three numbers begin, and how long it is. */
+static Py_ssize_t numbers_at(Py_ssize_t dimensions) { return (dimensions + 63) / 64 * 8; }
+
+static Py_ssize_t row_size(Py_ssize_t dimensions)
+{
+    return (numbers_at(dimensions) + 3 * (Py_ssize_t)sizeof(float) + LINE - 1) / LINE * LINE;
+}
 
 static int8_t *row_of(const Coded *coded, int column, int64_t place, Py_ssize_t dimensions)
 {
@@ -37,11 +50,14 @@ static void let_go(Coded *coded)
     for (int column = 0; column < COLUMNS; column++) PyBuffer_Release(&coded->columns[column]);
 }
 
-static Py_ssize_t bytes_wanted(int column, Py_ssize_t count, Py_ssize_t dimensions)
+static Py_ssize_t bytes_wanted(const Coded *coded, int column, Py_ssize_t dimensions)
 {
-    if (column == SIGNS) return (count + TOGETHER - 1) / TOGETHER * TOGETHER * ((dimensions + 7) / 8);
+    const Py_ssize_t count = coded->count, floats = count * (Py_ssize_t)sizeof(float);
+    if (column == SIGNS)
+        return (count + TOGETHER - 1) / TOGETHER * TOGETHER * (has_rows(coded) ? coded->signs : (dimensions + 7) / 8);
+    if (column == ROWS) return has_rows(coded) ? count * row_size(dimensions) : 0;
     if (column == BYTES || column == FINE) return count * dimensions;
-    return count * (Py_ssize_t)sizeof(float);
+    return column != SCALE && has_rows(coded) ? 0 : floats;
 }
 
 /* The arrays of a tuple, which must fit each other. */
@@ -49,14 +65,15 @@ static int hold(PyObject *arrays, Coded *coded, Py_ssize_t dimensions, int flags
 {
     memset(coded, 0, sizeof *coded);
     if (!PyTuple_Check(arrays) || PyTuple_Size(arrays) != COLUMNS) {
-        PyErr_SetString(PyExc_TypeError, "coded vectors are a tuple of six arrays");
+        PyErr_SetString(PyExc_TypeError, "coded vectors are a tuple of seven arrays");
         return -1;
     }
     for (int column = 0; column < COLUMNS; column++)
         if (PyObject_GetBuffer(PyTuple_GetItem(arrays, column), &coded->columns[column], flags) < 0) goto failed;
     coded->count = coded->columns[SCALE].len / (Py_ssize_t)sizeof(float);
+    coded->signs = coded->count ? coded->columns[SIGNS].len / ((coded->count + TOGETHER - 1) / TOGETHER * TOGETHER) : 0;
     for (int column = 0; column < COLUMNS; column++)
-        if (coded->columns[column].len != bytes_wanted(column, coded->count, dimensions)) {
+        if (coded->columns[column].len != bytes_wanted(coded, column, dimensions)) {
             PyErr_SetString(PyExc_IndexError, "the arrays of coded vectors do not fit each other");
             goto failed;
         }
@@ -95,28 +112,73 @@ static Sums sums_of(const float *left, const float *centre, Py_ssize_t dimension
     return sums;
 }
 
-static void put_signs(const Coded *to, int64_t place, const float *left, Py_ssize_t dimensions)
+/* A bit for each number, so many bytes `apart` from each other. */
+static void put_signs(uint8_t *signs, Py_ssize_t apart, const float *left, Py_ssize_t count)
 {
-    const Py_ssize_t bytes = (dimensions + 7) / 8;
-    uint8_t *signs = (uint8_t *)to->columns[SIGNS].buf + place / TOGETHER * bytes * TOGETHER + place % TOGETHER;
-    for (Py_ssize_t byte = 0; byte < bytes; byte++) {
+    for (Py_ssize_t first = 0; first < count; first += 8, signs += apart) {
         unsigned bits = 0;
-        for (Py_ssize_t at = 8 * byte; at < 8 * byte + 8; at++) bits = bits << 1 | (at < dimensions && left[at] > 0);
-        signs[byte * TOGETHER] = (uint8_t)bits;
+        for (Py_ssize_t at = first; at < first + 8; at++) bits = bits << 1 | (at < count && left[at] > 0);
+        *signs = (uint8_t)bits;
     }
 }
 
-/* Code what is left of a vector beyond the centre. One that is not finite has no scale, so that it is never kept. */
-static void put(const Coded *to, int64_t place, float *left, const float *centre, Py_ssize_t dimensions)
+static uint8_t *signs_of(const Coded *coded, int64_t place)
+{
+    return (uint8_t *)coded->columns[SIGNS].buf + place / TOGETHER * coded->signs * TOGETHER + place % TOGETHER;
+}
+
+static float trust_in(const Sums *sums) { return sums->squares / (sums->along > SMALLEST ? sums->along : SMALLEST); }
+
+/* The signs of all dimensions and what belongs to them, where those of directions are looked at first. */
+static void put_row(const Coded *to, int64_t place, const float *left, const float *numbers, Py_ssize_t dimensions)
+{
+    uint8_t *row = (uint8_t *)to->columns[ROWS].buf + place * row_size(dimensions);
+    memset(row, 0, (size_t)row_size(dimensions));
+    put_signs(row, 1, left, dimensions);
+    memcpy(row + numbers_at(dimensions), numbers, 3 * sizeof(float));
+}
+
+/* How far vectors reach in so many directions, and from where on and in which steps a byte says trust, and then offset. */
+typedef struct {
+    const float *reached, *ranges;
+    Py_ssize_t directions;
+} Along;
+
+static uint8_t in_a_byte(float value, const float *range)
+{
+    const float steps = (value - range[0]) / range[1] + 0.5f;
+    return steps > 0 ? steps < 255 ? (uint8_t)steps : 255 : 0;
+}
+
+static void put_along(const Coded *to, int64_t place, const Along *along, Py_ssize_t number, float offset)
+{
+    const float *reached = along->reached + number * along->directions;
+    const Sums sums = sums_of(reached, reached, along->directions);
+    uint8_t *signs = signs_of(to, place), *numbers = signs + along->directions / 8 * TOGETHER;
+    put_signs(signs, TOGETHER, reached, along->directions);
+    numbers[0] = in_a_byte(trust_in(&sums), along->ranges);
+    numbers[TOGETHER] = in_a_byte(offset, along->ranges + 2);
+}
+
+/* Code what is left of a vector beyond the centre; along directions, too, if there are some. One that is not finite has no
+   scale, so that it is never kept. */
+static void put(const Coded *to, int64_t place, float *left, const float *centre, Py_ssize_t dimensions,
+                const Along *along, Py_ssize_t number)
 {
     const Sums sums = sums_of(left, centre, dimensions);
     const int is_finite = isfinite(sums.squares);
     const float scale = (sums.most > SMALLEST ? sums.most : SMALLEST) / 127;
+    const float numbers[3] = {trust_in(&sums), sums.offset, is_finite ? scale : NAN};
     if (!is_finite) memset(left, 0, (size_t)dimensions * sizeof *left);
-    put_signs(to, place, left, dimensions);
-    *number_of(to, TRUST, place) = sums.squares / (sums.along > SMALLEST ? sums.along : SMALLEST);
-    *number_of(to, OFFSET, place) = sums.offset;
-    *number_of(to, SCALE, place) = is_finite ? scale : NAN;
+    *number_of(to, SCALE, place) = numbers[2];
+    if (along) {
+        put_row(to, place, left, numbers, dimensions);
+        put_along(to, place, along, number, sums.offset);
+    } else {
+        put_signs(signs_of(to, place), TOGETHER, left, dimensions);
+        *number_of(to, TRUST, place) = numbers[0];
+        *number_of(to, OFFSET, place) = numbers[1];
+    }
     int8_t *bytes = row_of(to, BYTES, place, dimensions), *fine = row_of(to, FINE, place, dimensions);
     for (Py_ssize_t at = 0; at < dimensions; at++) {
         const float value = left[at] / scale, whole = value + ROUNDING - ROUNDING;
@@ -166,35 +228,51 @@ static int begin(Filling *filling, PyObject *arrays)
     return 0;
 }
 
-static void put_each(const Filling *filling, const float *vectors)
+static void put_each(const Filling *filling, const float *vectors, const Along *along)
 {
     const int64_t *places = filling->places.buf;
     const float *centre = filling->centre.buf;
     for (Py_ssize_t number = 0; number < filling->count; number++, vectors += filling->dimensions) {
         if (places[number] < 0) continue;
         for (Py_ssize_t at = 0; at < filling->dimensions; at++) filling->left[at] = vectors[at] - centre[at];
-        put(&filling->to, places[number], filling->left, centre, filling->dimensions);
+        put(&filling->to, places[number], filling->left, centre, filling->dimensions, along, number);
     }
 }
 
-/* put(arrays, places, vectors, centre) */
+/* Whether so many vectors are given, and reach as far in each direction as there are bytes for; else there are no rows. */
+static int is_right(const Filling *filling, const Py_buffer *vectors, const Py_buffer *along, const Py_buffer *ranges)
+{
+    if (vectors->len != filling->count * filling->centre.len) return 0;
+    if (!along->obj) return !has_rows(&filling->to);
+    const Py_ssize_t directions = (filling->to.signs - 2) * 8;
+    return has_rows(&filling->to) && directions > 0 && ranges->len == 4 * (Py_ssize_t)sizeof(float)
+        && along->len == filling->count * directions * (Py_ssize_t)sizeof(float);
+}
+
+/* put(arrays, places, vectors, centre, along, ranges) */
 static PyObject *put_vectors(PyObject *self, PyObject *args)
 {
     Filling filling = {0};
-    Py_buffer vectors = {0};
-    PyObject *arrays, *result = NULL;
-    if (!PyArg_ParseTuple(args, "Oy*y*y*", &arrays, &filling.places, &vectors, &filling.centre)) return NULL;
+    Py_buffer vectors = {0}, reached = {0}, ranges = {0};
+    PyObject *arrays, *given, *result = NULL;
+    if (!PyArg_ParseTuple(
+            args, "Oy*y*y*Oy*", &arrays, &filling.places, &vectors, &filling.centre, &given, &ranges))
+        return NULL;
+    if (given != Py_None && PyObject_GetBuffer(given, &reached, PyBUF_SIMPLE) < 0) goto done;
     if (begin(&filling, arrays) < 0) goto done;
-    if (vectors.len != filling.count * filling.centre.len) {
+    if (!is_right(&filling, &vectors, &reached, &ranges)) {
         PyErr_SetString(PyExc_IndexError, "there are not as many vectors as places");
         goto done;
     }
+    const Along along = {reached.buf, ranges.buf, (filling.to.signs - 2) * 8};
     Py_BEGIN_ALLOW_THREADS
-    put_each(&filling, vectors.buf);
+    put_each(&filling, vectors.buf, reached.obj ? &along : NULL);
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
     PyBuffer_Release(&vectors);
+    PyBuffer_Release(&reached);
+    PyBuffer_Release(&ranges);
     leave(&filling);
     return result;
 }
@@ -210,7 +288,7 @@ static void move_each(const Filling *filling, const Coded *from, const int64_t *
         const float scale = *number_of(from, SCALE, kept[number]);
         for (Py_ssize_t at = 0; at < filling->dimensions; at++)
             filling->left[at] = (fine[at] / FINER + bytes[at]) * scale + seen_from[at] - centre[at];
-        put(&filling->to, places[number], filling->left, centre, filling->dimensions);
+        put(&filling->to, places[number], filling->left, centre, filling->dimensions, NULL, 0);
     }
 }
 
@@ -225,7 +303,7 @@ static PyObject *move_vectors(PyObject *self, PyObject *args)
             args, "Oy*y*Oy*y*", &arrays, &filling.places, &filling.centre, &others, &kept, &seen_from))
         return NULL;
     if (begin(&filling, arrays) < 0 || hold(others, &from, filling.dimensions, PyBUF_SIMPLE) < 0) goto done;
-    if (kept.len != filling.places.len || seen_from.len != filling.centre.len || !are_places(&kept, 0, from.count)) {
+    if (has_rows(&filling.to) || kept.len != filling.places.len || seen_from.len != filling.centre.len || !are_places(&kept, 0, from.count)) {
         PyErr_SetString(PyExc_IndexError, "there is no such vector to be moved");
         goto done;
     }

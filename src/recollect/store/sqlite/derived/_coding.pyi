@@ -5,7 +5,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 def put(
-    arrays: tuple[NDArray[Any], ...], places: NDArray[Any], vectors: NDArray[Any], centre: NDArray[Any], /
+    arrays: tuple[NDArray[Any], ...],
+    places: NDArray[Any],
+    vectors: NDArray[Any],
+    centre: NDArray[Any],
+    along: NDArray[Any] | None,
+    ranges: NDArray[Any],
+    /,
 ) -> None: ...
 def move(
     arrays: tuple[NDArray[Any], ...],

@@ -38,14 +38,18 @@
 #define FEW 512 /* a part of those who are each looked at closely */
 #define FINER 254.0f
 #define FIRST 256
+#define LINE 64
+#define PLANES 4
+#define ENOUGH 512 /* a sample of fewer says nothing about the rest */
 #define WIDE 100 /* whoever may be among so many nearest is looked at, even if fewer are wanted */
 
 /* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
-   What each half of a byte comes to stands in a table, in steps, the lower half's first. */
+   What each half of a byte comes to stands in a table, in steps, the lower half's first. With `ranges` the signs are those
+   of directions, and a byte each for trust and offset follows them: from where on, and in which steps. */
 typedef struct {
     const uint8_t *signs;
     uint8_t *tables;
-    const float *trust, *offset, *scale;
+    const float *trust, *offset, *scale, *ranges;
     const uint8_t *allowed; /* from `start` on; NULL if all are */
     Py_ssize_t start, bytes;
     float step, least;
@@ -193,6 +197,47 @@ estimate_group_256(const Question *question, const uint16_t *sums, Py_ssize_t st
 }
 #endif
 
+/* How near all of a group seem along directions. */
+static uint32_t estimate_along_any(const Question *question, const uint16_t *sums, const uint8_t *numbers, float least,
+                                   float *found)
+{
+    const float *ranges = question->ranges;
+    uint32_t nearer = 0;
+    for (int at = 0; at < TOGETHER; at++) {
+        const float trust = ranges[0] + ranges[1] * numbers[at], offset = ranges[2] + ranges[3] * numbers[TOGETHER + at];
+        found[at] = (question->least + question->step * (float)sums[at]) * trust + offset;
+        nearer |= (uint32_t)(found[at] > least) << at;
+    }
+    return nearer;
+}
+
+static uint32_t (*estimate_along)(const Question *, const uint16_t *, const uint8_t *, float, float *) = estimate_along_any;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static inline __m256 from_bytes(const uint8_t *numbers, const float *range)
+{
+    const __m256 steps = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)numbers)));
+    return _mm256_add_ps(_mm256_set1_ps(range[0]), _mm256_mul_ps(_mm256_set1_ps(range[1]), steps));
+}
+
+__attribute__((target("avx2"))) static uint32_t
+estimate_along_256(const Question *question, const uint16_t *sums, const uint8_t *numbers, float least, float *found)
+{
+    const __m256 lowest = _mm256_set1_ps(question->least), step = _mm256_set1_ps(question->step);
+    uint32_t nearer = 0;
+    for (int at = 0; at < TOGETHER; at += 8) {
+        const __m256 sum = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(sums + at))));
+        const __m256 near = _mm256_add_ps(_mm256_mul_ps(_mm256_add_ps(lowest, _mm256_mul_ps(step, sum)),
+                                                        from_bytes(numbers + at, question->ranges)),
+                                          from_bytes(numbers + TOGETHER + at, question->ranges + 2));
+        const __m256 is_nearer = _mm256_cmp_ps(near, _mm256_set1_ps(least), _CMP_GT_OQ);
+        nearer |= (uint32_t)_mm256_movemask_ps(is_nearer) << at;
+        _mm256_storeu_ps(found + at, near);
+    }
+    return nearer;
+}
+#endif
+
 typedef struct {
     float *scores;
     int64_t *places;
@@ -255,27 +300,58 @@ static int is_anyone_allowed(const uint8_t *allowed, Py_ssize_t count)
     return any;
 }
 
+/* Who of a group seems nearer than `least` along directions, of those from one place to another: a bit for each, from the
+   first of them on. */
+static uint32_t promising_along(const Question *question, Py_ssize_t start, Py_ssize_t end, float least, float *found)
+{
+    uint16_t sums[TOGETHER];
+    const Py_ssize_t passed = start % TOGETHER;
+    const uint8_t *signs = question->signs + (start - passed) * (question->bytes + 2);
+    add_signs(signs, question->tables, question->bytes, sums);
+    const uint32_t nearer = estimate_along(question, sums, signs + question->bytes * TOGETHER, least, found);
+    if (end - start == TOGETHER) return nearer;
+    memmove(found, found + passed, (end - start) * sizeof(float));
+    return nearer >> passed & (((uint32_t)1 << (end - start)) - 1);
+}
+
+/* The same by the signs of all dimensions. */
+static uint32_t promising_by_all(const Question *question, Py_ssize_t start, Py_ssize_t end, float least, float *found)
+{
+    uint16_t sums[TOGETHER];
+    const Py_ssize_t passed = start % TOGETHER;
+    add_signs(question->signs + (start - passed) * question->bytes, question->tables, question->bytes, sums);
+    return end - start == TOGETHER ? estimate_group(question, sums, start, least, found)
+                                   : estimate_any(question, sums + passed, start, (int)(end - start), least, found);
+}
+
+/* Who of a group, from one place to another, may answer and seems nearer than `least`. */
+static uint32_t promising(const Question *question, Py_ssize_t start, Py_ssize_t end, float least, float *found)
+{
+    const uint8_t *allowed = question->allowed ? question->allowed + (start - question->start) : NULL;
+    if (allowed && !is_anyone_allowed(allowed, end - start)) return 0;
+    uint32_t nearer = question->ranges ? promising_along(question, start, end, least, found)
+                                       : promising_by_all(question, start, end, least, found);
+    if (allowed && nearer)
+        for (int at = 0; at < end - start; at++) nearer &= ~((uint32_t)!allowed[at] << at);
+    return nearer;
+}
+
+static void take(Best *best, float score, int64_t place)
+{
+    best->scores[best->held] = score;
+    best->places[best->held++] = place;
+    if (best->held == best->room) keep_best(best);
+}
+
 /* The best of a group, from one place to another. */
 static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
-    uint16_t sums[TOGETHER];
     float found[TOGETHER];
-    const Py_ssize_t first = start / TOGETHER * TOGETHER;
-    if (question->allowed && !is_anyone_allowed(question->allowed + (start - question->start), end - start)) return;
-    add_signs(question->signs + first * question->bytes, question->tables, question->bytes, sums);
-    uint32_t nearer = end - start == TOGETHER
-                          ? estimate_group(question, sums, start, best->least, found)
-                          : estimate_any(question, sums + (start - first), start, (int)(end - start), best->least, found);
-    for (int at = 0; nearer; at++, nearer >>= 1) {
-        const int passed = zeros_before(nearer);
-        at += passed;
-        nearer >>= passed;
-        if (!(found[at] > best->least)) continue;
-        if (question->allowed && !question->allowed[start + at - question->start]) continue;
-        if (!(question->scale[start + at] > 0)) continue; /* it was struck out */
-        best->scores[best->held] = found[at];
-        best->places[best->held++] = start + at;
-        if (best->held == best->room) keep_best(best);
+    uint32_t nearer = promising(question, start, end, best->least, found);
+    for (; nearer; nearer &= nearer - 1) {
+        const int at = zeros_before(nearer);
+        if (found[at] > best->least && question->scale[start + at] > 0) /* else it was struck out */
+            take(best, found[at], start + at);
     }
 }
 
@@ -304,6 +380,131 @@ static void free_room(Best *best)
 {
     free(best->scores);
     free(best->places);
+}
+
+/* The same question, as it is compared with the rows of those who seem near by their signs along directions: what each
+   dimension counts, in whole numbers of PLANES bits, the same bit of all dimensions together. What is first estimated of a
+   vector is about `base` and `slope` times what its row says. */
+typedef struct {
+    const uint8_t *rows; /* NULL if there are no directions */
+    Py_ssize_t row_size, words;
+    uint64_t *planes;
+    float lowest, step, total, base, slope;
+} Closer;
+
+static Py_ssize_t words_of(Py_ssize_t dimensions) { return (dimensions + 63) / 64; }
+
+static Py_ssize_t row_size(Py_ssize_t dimensions)
+{
+    return (words_of(dimensions) * 8 + 3 * (Py_ssize_t)sizeof(float) + LINE - 1) / LINE * LINE;
+}
+
+static void take_planes(Closer *closer, const float *left, Py_ssize_t size)
+{
+    float highest = -INFINITY;
+    closer->lowest = INFINITY;
+    closer->total = 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        highest = fmaxf(highest, left[at]);
+        closer->lowest = fminf(closer->lowest, left[at]);
+        closer->total += left[at];
+    }
+    closer->step = fmaxf(highest - closer->lowest, 1e-12f) / ((1 << PLANES) - 1);
+    uint8_t *planes = (uint8_t *)closer->planes;
+    memset(planes, 0, PLANES * closer->words * sizeof(uint64_t));
+    for (Py_ssize_t at = 0; at < size; at++) {
+        const float steps = (left[at] - closer->lowest) / closer->step + 0.5f;
+        const int counts = steps > 0 ? (int)fminf(steps, (1 << PLANES) - 1) : 0;
+        for (int plane = 0; plane < PLANES; plane++)
+            if (counts >> plane & 1) planes[8 * (at / 64 * PLANES + plane) + at % 64 / 8] |= (uint8_t)(128 >> at % 8);
+    }
+}
+
+static int ones_in_any(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555u;
+    bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+    return (int)(((bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+/* What the dimensions come to whose sign a row has, in steps, and how many they are. */
+static int64_t count_any(const uint8_t *row, const Closer *closer, int64_t *ones)
+{
+    int64_t counted = 0;
+    *ones = 0;
+    for (Py_ssize_t word = 0; word < closer->words; word++) {
+        uint64_t bits;
+        memcpy(&bits, row + 8 * word, sizeof bits);
+        *ones += ones_in_any(bits);
+        for (int plane = 0; plane < PLANES; plane++)
+            counted += (int64_t)ones_in_any(bits & closer->planes[word * PLANES + plane]) << plane;
+    }
+    return counted;
+}
+
+static int64_t (*count_ones)(const uint8_t *, const Closer *, int64_t *) = count_any;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("popcnt"))) static int64_t count_64(const uint8_t *row, const Closer *closer, int64_t *ones)
+{
+    int64_t all = 0, first = 0, second = 0, third = 0, fourth = 0;
+    const uint64_t *planes = closer->planes;
+    for (Py_ssize_t word = 0; word < closer->words; word++, planes += PLANES) {
+        uint64_t bits;
+        memcpy(&bits, row + 8 * word, sizeof bits);
+        all += __builtin_popcountll(bits);
+        first += __builtin_popcountll(bits & planes[0]);
+        second += __builtin_popcountll(bits & planes[1]);
+        third += __builtin_popcountll(bits & planes[2]);
+        fourth += __builtin_popcountll(bits & planes[3]);
+    }
+    *ones = all;
+    return first + 2 * second + 4 * third + 8 * fourth;
+}
+#endif
+
+/* How near the vector at a place is, by its row; NaN if it was struck out. */
+static float near_by_row(const Closer *closer, int64_t place)
+{
+    const uint8_t *row = closer->rows + place * closer->row_size;
+    float numbers[3]; /* trust, offset, scale */
+    int64_t ones;
+    memcpy(numbers, row + 8 * closer->words, sizeof numbers);
+    if (!(numbers[2] > 0)) return NAN;
+    const int64_t counted = count_ones(row, closer, &ones);
+    const float sum = 2 * (closer->lowest * (float)ones + closer->step * (float)counted) - closer->total;
+    return sum * numbers[0] + numbers[1];
+}
+
+/* What the first estimate of somebody as near as `least` comes to. It is less for every second of those who are just as near,
+   but the nearest of all, who are asked for, are a good deal nearer. */
+static float first_of(const Closer *closer, float least)
+{
+    return least > -INFINITY ? closer->base + closer->slope * least : -INFINITY;
+}
+
+/* The best of a span by their rows, of those who seem near by their signs along directions. */
+static void look_closer(const Question *question, const Closer *closer, Py_ssize_t start, Py_ssize_t end, Best *best)
+{
+    int64_t places[BLOCK];
+    for (Py_ssize_t first = start, last; first < end; first = last) {
+        const float least = first_of(closer, best->least);
+        int count = 0;
+        last = end - first < BLOCK ? end : first + BLOCK;
+        for (Py_ssize_t at = first, next; at < last; at = next) {
+            float found[TOGETHER];
+            next = (at / TOGETHER + 1) * TOGETHER;
+            if (next > last) next = last;
+            for (uint32_t nearer = promising(question, at, next, least, found); nearer; nearer &= nearer - 1) {
+                places[count] = at + zeros_before(nearer);
+                FETCH(closer->rows + places[count++] * closer->row_size, closer->row_size);
+            }
+        }
+        for (int at = 0; at < count; at++) {
+            const float score = near_by_row(closer, places[at]);
+            if (score > best->least) take(best, score, places[at]);
+        }
+    }
 }
 
 /* A vector in whole numbers of two bytes each, times `scale`: to four digits, as bytes are multiplied with it. */
@@ -364,16 +565,16 @@ __attribute__((target("avx2"))) static int64_t product_256(const int8_t *row, co
 }
 #endif
 
-/* The arrays of a segment, in the order in which they are given: a vector a row or an element, but for the centre. */
-enum { SIGNS, TRUST, OFFSET, BYTES, SCALE, FINE, NUMBERS, MEMORIES, CENTRE, COLUMNS };
+/* The arrays of a segment, in the order in which they are given: a vector a row or an element, but for the frame. */
+enum { SIGNS, TRUST, OFFSET, BYTES, SCALE, FINE, ROWS, NUMBERS, MEMORIES, CENTRE, DIRECTIONS, UNITS, RANGES, COLUMNS };
 
 typedef struct {
     Py_buffer held[COLUMNS];
     int taken;
-    Py_ssize_t count, size;
-    const uint8_t *signs;
-    const int8_t *bytes, *fine;
-    const float *trust, *offset, *scale, *centre;
+    Py_ssize_t count, size, directions;
+    const uint8_t *signs, *rows;
+    const int8_t *bytes, *fine, *along;
+    const float *trust, *offset, *scale, *centre, *units, *ranges;
     const int64_t *numbers, *memories;
     int file; /* where the fine bytes are read, from a place on; below 0: they are looked at where they are mapped */
     long long place;
@@ -401,20 +602,24 @@ static void drop(PyObject *capsule)
     let_go(PyCapsule_GetPointer(capsule, NAME));
 }
 
+/* How many bytes of signs each has that are looked at first. */
 static Py_ssize_t eights(const Segment *segment)
 {
-    return (segment->size + 7) / 8;
+    return segment->directions ? segment->directions / 8 : (segment->size + 7) / 8;
 }
 
 static int fits(const Segment *segment)
 {
     const Py_buffer *held = segment->held;
-    const Py_ssize_t floats = segment->count * (Py_ssize_t)sizeof(float);
+    const Py_ssize_t floats = segment->count * (Py_ssize_t)sizeof(float), has_rows = segment->directions > 0;
     const Py_ssize_t groups = (segment->count + TOGETHER - 1) / TOGETHER;
-    return held[TRUST].len == floats && held[OFFSET].len == floats && held[SCALE].len == floats
+    return held[TRUST].len == (has_rows ? 0 : floats) && held[OFFSET].len == held[TRUST].len
         && held[NUMBERS].len == 2 * floats && held[MEMORIES].len == 2 * floats
+        && held[DIRECTIONS].len == segment->directions * segment->size && segment->directions % 8 == 0
+        && held[RANGES].len == has_rows * 4 * (Py_ssize_t)sizeof(float)
+        && held[ROWS].len == has_rows * segment->count * row_size(segment->size)
         && held[BYTES].len == segment->count * segment->size && held[FINE].len == held[BYTES].len
-        && held[SIGNS].len == groups * eights(segment) * TOGETHER;
+        && held[SIGNS].len == groups * (eights(segment) + 2 * has_rows) * TOGETHER;
 }
 
 /* Where the fine bytes are read; the descriptor is copied. */
@@ -442,9 +647,14 @@ static PyObject *hold(PyObject *self, PyObject *given)
             return NULL;
         }
     }
-    segment->count = held[TRUST].len / (Py_ssize_t)sizeof(float);
+    segment->count = held[SCALE].len / (Py_ssize_t)sizeof(float);
     segment->size = held[CENTRE].len / (Py_ssize_t)sizeof(float);
+    segment->directions = held[UNITS].len / (Py_ssize_t)sizeof(float);
     segment->signs = held[SIGNS].buf;
+    segment->rows = held[ROWS].buf;
+    segment->along = held[DIRECTIONS].buf;
+    segment->units = held[UNITS].buf;
+    segment->ranges = held[RANGES].buf;
     segment->trust = held[TRUST].buf;
     segment->offset = held[OFFSET].buf;
     segment->bytes = held[BYTES].buf;
@@ -570,11 +780,12 @@ enum { NEW, BEING_MADE_READY, READY };
 typedef struct Asked {
     PyObject *capsule;
     const Segment *segment;
-    float *vector, *left;
+    float *vector, *left, *reached;
     Whole whole;
     uint8_t *tables, *allowed;
     int64_t *places; /* NULL for all of the span */
     Question question;
+    Closer closer;
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
     int stage, is_shared, is_helped, is_looked, era;
@@ -593,6 +804,7 @@ static Py_ssize_t take_part(Asked *asked)
 static void look_at_part(const Asked *asked, Py_ssize_t first, Py_ssize_t last, Best *best)
 {
     if (asked->places) look_at_places(asked->segment, &asked->whole, asked->places, first, last, best);
+    else if (asked->closer.rows) look_closer(&asked->question, &asked->closer, first, last, best);
     else look_through(&asked->question, first, last, BLOCK, best);
 }
 
@@ -763,8 +975,10 @@ static void free_asked(Asked *asked)
 {
     free(asked->vector);
     free(asked->left);
+    free(asked->reached);
     free(asked->whole.values);
     free(asked->tables);
+    free(asked->closer.planes);
     free(asked->allowed);
     free(asked->places);
     free_room(asked->best);
@@ -784,30 +998,90 @@ static void drop_asked(PyObject *capsule)
     free_asked(asked);
 }
 
-/* A sample says what the best have at least, so that hardly anybody else is held for a while. */
-static float sampled(const Asked *asked, Best *best)
+/* How far apart the blocks of a sample are; 0 if it would be too large a part of all. */
+static Py_ssize_t sample_of(const Asked *asked, Py_ssize_t wanted)
 {
-    const Py_ssize_t apart = (asked->end - asked->start) / SAMPLED / BLOCK * BLOCK, wanted = best->wanted;
-    if (apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + LANES >= wanted) return -INFINITY;
+    const Py_ssize_t apart = (asked->end - asked->start) / SAMPLED / BLOCK * BLOCK;
+    return apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + LANES >= wanted ? 0 : apart;
+}
+
+/* How first estimates depend on what rows say, by sums over a sample: of both, of the latter's squares and of the products. */
+static void relate(Closer *closer, const double *sums, double count)
+{
+    const double first = sums[0] / count, second = sums[1] / count, varies = sums[2] / count - second * second;
+    closer->slope = varies > 1e-20 ? (float)((sums[3] / count - first * second) / varies) : 0;
+    closer->base = (float)(first - closer->slope * second);
+}
+
+/* The best of a sample by their rows, and what that says about the first estimates. */
+static void sample_closer(const Question *question, Closer *closer, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart,
+                          Best *best)
+{
+    Question anyone = *question;
+    anyone.allowed = NULL;
+    double sums[4] = {0}, count = 0;
+    for (Py_ssize_t first = start; first < end; first += apart)
+        for (Py_ssize_t at = first, next; at < first + BLOCK && at < end; at = next) {
+            float found[TOGETHER];
+            next = (at / TOGETHER + 1) * TOGETHER;
+            if (next > end) next = end;
+            for (uint32_t each = promising(&anyone, at, next, -INFINITY, found); each; each &= each - 1) {
+                const int place = zeros_before(each);
+                const float one = found[place], other = near_by_row(closer, at + place);
+                if (isnan(other)) continue;
+                sums[0] += one;
+                sums[1] += other;
+                sums[2] += (double)other * other;
+                sums[3] += (double)one * other;
+                count++;
+                if (other > best->least) take(best, other, at + place);
+            }
+        }
+    closer->base = -INFINITY;
+    if (count >= ENOUGH) relate(closer, sums, count);
+}
+
+/* A sample says what the best have at least, so that hardly anybody else is held for a while. */
+static float sampled(Asked *asked, Best *best)
+{
+    const Py_ssize_t wanted = best->wanted, apart = sample_of(asked, wanted);
+    if (!apart) return -INFINITY;
     best->wanted = 2 * wanted * BLOCK / apart + LANES;
-    look_through(&asked->question, asked->start, asked->end, apart, best);
+    if (asked->closer.rows) sample_closer(&asked->question, &asked->closer, asked->start, asked->end, apart, best);
+    else look_through(&asked->question, asked->start, asked->end, apart, best);
     keep_best(best);
-    const float least = best->held == best->wanted ? best->least : -INFINITY;
+    const float least = best->held == best->wanted && !asked->allowed ? best->least : -INFINITY;
     best->held = 0;
     best->wanted = wanted;
+    best->least = -INFINITY;
     return least;
+}
+
+/* What is left of the question beyond the centre, in tables: along directions, if there are some, and by dimensions. */
+static void take_left(Asked *asked)
+{
+    const Segment *segment = asked->segment;
+    for (Py_ssize_t at = 0; at < segment->size; at++) asked->left[at] = asked->vector[at] - segment->centre[at];
+    if (!segment->directions) {
+        take_question(&asked->question, asked->left, segment->size);
+        return;
+    }
+    take_planes(&asked->closer, asked->left, segment->size);
+    take_whole(&asked->whole, asked->left, segment->size);
+    for (Py_ssize_t at = 0; at < segment->directions; at++)
+        asked->reached[at] = segment->units[at] * asked->whole.scale
+                           * (float)product(segment->along + at * segment->size, asked->whole.values, segment->size);
+    take_question(&asked->question, asked->reached, segment->directions);
 }
 
 /* The vector in tables and in whole numbers, and what the best come to at least. */
 static void make_ready(Asked *asked)
 {
-    const Segment *segment = asked->segment;
-    take_whole(&asked->whole, asked->vector, segment->size);
+    if (!asked->places) take_left(asked);
+    take_whole(&asked->whole, asked->vector, asked->segment->size);
     asked->best[0].least = asked->best[1].least = -INFINITY;
-    if (asked->places) return;
-    for (Py_ssize_t at = 0; at < segment->size; at++) asked->left[at] = asked->vector[at] - segment->centre[at];
-    take_question(&asked->question, asked->left, segment->size);
-    if (!asked->allowed) asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
+    if (!asked->places && (!asked->allowed || asked->closer.rows))
+        asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
 }
 
 static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *permitted, const Py_buffer *places,
@@ -817,18 +1091,25 @@ static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *pe
     const size_t floats = (segment->size + 1) * sizeof(float);
     asked->vector = malloc(floats);
     asked->left = malloc(floats);
+    asked->reached = malloc((segment->directions + 1) * sizeof(float));
+    asked->closer = (Closer){.rows = segment->directions ? segment->rows : NULL, .row_size = row_size(segment->size),
+                             .words = words_of(segment->size), .base = -INFINITY};
+    asked->closer.planes = malloc(PLANES * asked->closer.words * sizeof(uint64_t) + 1);
     asked->whole.values = malloc((segment->size + 1) * sizeof(int16_t));
     asked->tables = malloc(eights(segment) * 32 + 1);
     asked->allowed = permitted && permitted->len ? malloc(permitted->len) : NULL;
     asked->places = places ? malloc(places->len + 1) : NULL;
-    if (!asked->vector || !asked->left || !asked->whole.values || !asked->tables || (places && !asked->places)
+    if (!asked->vector || !asked->left || !asked->reached || !asked->closer.planes || !asked->whole.values || !asked->tables
+        || (places && !asked->places)
         || (permitted && permitted->len && !asked->allowed))
         return 0;
     memcpy(asked->vector, vector->buf, vector->len);
     if (asked->allowed) memcpy(asked->allowed, permitted->buf, permitted->len);
     if (places) memcpy(asked->places, places->buf, places->len);
-    asked->question = (Question){segment->signs, asked->tables, segment->trust, segment->offset, segment->scale,
-                                 asked->allowed, asked->start, eights(segment), 0, 0};
+    asked->question = (Question){.signs = segment->signs, .tables = asked->tables, .trust = segment->trust,
+                                 .offset = segment->offset, .scale = segment->scale,
+                                 .ranges = segment->directions ? segment->ranges : NULL, .allowed = asked->allowed,
+                                 .start = asked->start, .bytes = eights(segment)};
     return make_room(asked->best, closely) && make_room(asked->best + 1, closely);
 }
 
@@ -912,7 +1193,7 @@ static Best *chosen(Asked *asked)
     if (!asked->places && mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
         mine->held = other->held = 0;
         mine->least = -INFINITY;
-        look_through(&asked->question, asked->start, asked->end, BLOCK, mine);
+        look_at_part(asked, asked->start, asked->end, mine);
     }
     memcpy(mine->scores + mine->held, other->scores, other->held * sizeof(float));
     memcpy(mine->places + mine->held, other->places, other->held * sizeof(int64_t));
@@ -1049,8 +1330,10 @@ PyMODINIT_FUNC PyInit__nearest(void)
     if (__builtin_cpu_supports("avx2")) {
         add_signs = add_signs_256;
         estimate_group = estimate_group_256;
+        estimate_along = estimate_along_256;
         product = product_256;
     }
+    if (__builtin_cpu_supports("popcnt")) count_ones = count_64;
 #elif defined(__aarch64__) && defined(__GNUC__)
     add_signs = add_signs_128;
 #endif

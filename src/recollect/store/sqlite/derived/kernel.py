@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.store.packed import ROW
 from recollect.store.sqlite.derived import bm25, files, spans
-from recollect.store.sqlite.derived.codes import Asked, Floats, decoded, products
+from recollect.store.sqlite.derived.codes import Asked, AskedByRows, Floats, decoded, products
 
 try:
     from recollect.store.sqlite.derived import _matching, _nearest
@@ -102,7 +102,8 @@ def _nearest_by_numpy(
     permitted: NDArray[np.bool_] | None,
 ) -> Nearest:
     coded, (start, end) = segment.coded, span
-    asked = Asked(np.asarray(vector - segment.centre, np.float32))
+    left = np.asarray(vector - segment.frame.centre, np.float32)
+    asked = AskedByRows(left) if len(coded.rows) else Asked(left)
     are_alive = coded.scale[start:end] > 0
     if permitted is not None or not are_alive.all():
         among = np.flatnonzero(are_alive if permitted is None else are_alive & permitted) + start
@@ -135,7 +136,7 @@ def _nearest_at_by_numpy(
     order = np.lexsort((among, -found))[:most]
     chosen, scores = among[order], found[order]
     scores[:exact] = products(decoded(coded, chosen[:exact]), vector)
-    scores += segment.centre @ vector
+    scores += segment.frame.centre @ vector
     order = np.lexsort((chosen, -scores))
     chosen = chosen[order]
     return segment.numbers[chosen].tolist(), segment.memories[chosen].tolist(), scores[order].tolist()
@@ -155,7 +156,7 @@ def similar(
     places = spans.positions(segment.memories, span, np.array(memories, np.int64))
     places = places[coded.scale[places] > 0]
     scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
-    scores += segment.centre @ vector
+    scores += segment.frame.centre @ vector
     known.update(zip(segment.memories[places].tolist(), scores.tolist(), strict=True))
     return None
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recollect.store.sqlite.derived import codes, files, kernel, spans
 from recollect.store.sqlite.derived.codes import Coded, Floats
 from recollect.store.sqlite.derived.files import Arrays
+from recollect.store.sqlite.derived.frames import SAMPLE, Frame
 from recollect.store.sqlite.derived.kernel import Looked, Nearest
 
 _SHARE = 700
@@ -26,6 +27,11 @@ EXACT = 16
 
 MAPPED = 64 * 1024 * 1024
 """Of a segment that has more bytes of last digits than this, those are read from the file, not mapped."""
+
+WORTH_DIRECTIONS = 200_000
+"""Fewer vectors are looked through as soon by the signs of all their dimensions."""
+OUTGROWN = 8
+"""A frame serves until there are so many times as many vectors."""
 
 Numbers = NDArray[np.int64]
 
@@ -41,7 +47,7 @@ class VectorSegment:
         self.memories: Numbers = arrays["memories"]
         self.spaces: Numbers = arrays["spaces"]
         self.starts: Numbers = arrays["starts"]
-        self.centre: Floats = arrays["centre"]
+        self.frame = Frame.of(arrays)
         self._spans = spans.Spans(self.spaces, self.starts, len(self.numbers))
         self.coded = Coded(*(arrays[name] for name in Coded._fields))
 
@@ -56,9 +62,8 @@ class VectorSegment:
     def handle(self) -> Any:
         """The arrays as the compiled loops take them."""
         coded = self.coded
-        columns = coded.signs, coded.trust, coded.offset, coded.bytes, coded.scale, coded.fine
         path = self._path if coded.fine.nbytes > MAPPED else None
-        return kernel.held_vectors(*columns, self.numbers, self.memories, self.centre, path=path)
+        return kernel.held_vectors(*coded, self.numbers, self.memories, *self.frame, path=path)
 
     def near(
         self, span: tuple[int, int], vector: Floats, most: int, memories: Numbers | None = None
@@ -108,28 +113,30 @@ def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) ->
         )
         for i in range(3)
     )
-    centre = _centre(new, [(segment.centre, len(kept)) for segment, kept in zip(old, living, strict=True)])
     order = _in_order(numbers, memories, spaces)
     rank = np.full(len(numbers), -1)
     rank[order] = np.arange(len(order))
     found, starts = np.unique(spaces[order], return_index=True)
+    frame = _frame(new, list(zip(old, living, strict=True)), len(order))
     small = {
         "numbers": numbers[order],
         "memories": memories[order],
         "spaces": found,
         "starts": np.append(starts, len(order)).astype(np.int64),
-        "centre": centre,
+        **frame._asdict(),
     }
     shapes = {name: files.shape_of(array) for name, array in small.items()}
-    with files.making(path, shapes | codes.shapes(len(order), len(centre))) as room:
+    with files.making(
+        path, shapes | codes.shapes(len(order), len(frame.centre), len(frame.directions))
+    ) as room:
         for name, array in small.items():
             room[name][...] = array
         ends = np.cumsum([len(part.numbers) for part in new] + [len(kept) for kept in living])
         places = iter(np.split(rank, ends[:-1]))
         for part in new:
-            codes.put(room, next(places), part.vectors, centre)
+            codes.put(room, next(places), part.vectors, frame)
         for segment, kept in zip(old, living, strict=True):
-            codes.move(room, next(places), centre, segment.coded, kept, segment.centre)
+            codes.move(room, next(places), frame, segment.coded, kept, segment.frame)
     return len(order)
 
 
@@ -143,6 +150,28 @@ def _in_order(numbers: Numbers, memories: Numbers, spaces: Numbers) -> NDArray[n
 def _owners(segment: VectorSegment, living: NDArray[np.intp]) -> tuple[Numbers, Numbers, Numbers]:
     spaces = spans.owners(segment.spaces, segment.starts, len(segment))
     return segment.numbers[living], segment.memories[living], spaces[living]
+
+
+Living = Sequence[tuple[VectorSegment, NDArray[np.intp]]]
+"""Old segments, each with the places of those that are not struck out."""
+
+
+def _frame(new: Sequence[Read], old: Living, count: int) -> Frame:
+    """In which so many are seen: that of a large part of them, if it has directions, or their own."""
+    is_large = count >= WORTH_DIRECTIONS and codes.COMPILED
+    for segment, kept in old:
+        if is_large and len(segment.frame.directions) and OUTGROWN * len(kept) >= count:
+            return segment.frame
+    centre = _centre(new, [(segment.frame.centre, len(kept)) for segment, kept in old])
+    return Frame.made(centre, _some(new, old, count)) if is_large else Frame.plain(centre)
+
+
+def _some(new: Sequence[Read], old: Living, count: int) -> Floats:
+    """Some of the vectors, of all parts alike."""
+    step = -(-count // SAMPLE)
+    found = [part.vectors[::step] for part in new]
+    found += [codes.decoded(segment.coded, kept[::step]) + segment.frame.centre for segment, kept in old]
+    return np.concatenate(found)
 
 
 def _centre(new: Sequence[Read], old: Sequence[tuple[Floats, int]]) -> Floats:
