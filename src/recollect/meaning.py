@@ -38,6 +38,9 @@ class QueryVector(NamedTuple):
     unrelated: Unrelated | None = None
 
 
+NO_VECTOR = QueryVector()
+
+
 class Writer(NamedTuple):
     """An embedder, and the generation that its vectors belong to as long as they are of that length.
 

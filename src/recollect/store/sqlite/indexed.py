@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.lazy import lazy
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
 from recollect.store.sqlite.derived import kernel, spans
@@ -48,7 +48,7 @@ class ByWords:
         self._quoted = len(quoted)
         self._allowed = _together(leaves, self._wanted[-self._quoted :], allowed) if quoted else allowed
 
-    @cached_property
+    @lazy
     def first(self) -> Ranking:
         """Who will be looked at first."""
         return self._best(reach(self._limit), self._allowed)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.lazy import lazy
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import keys_of
 from recollect.store.sqlite.derived import kernel, spans
@@ -61,7 +62,7 @@ class Near:
             known.update(zip(memories.tolist(), scores.tolist(), strict=True))
         return known
 
-    @cached_property
+    @lazy
     def _nearest(self) -> Nearest:
         return self._begun()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from recollect.store.undump import Spool
 
 Result = TypeVar("Result")
+_NUMBER = itemgetter(0)
 
 FOLDER = "-index"
 """What the folder of the segments is called, after the name of the file."""
@@ -476,4 +478,4 @@ class _Asking(AbstractContextManager[Asking]):
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         moment = to_micros(now)
         found = self._statements.rows("load", numbers=str(list(keys)), now=moment)
-        return {row[0]: rows.loaded(row, moment) for row in found}
+        return rows.loaded(map(_NUMBER, found), found, moment)
