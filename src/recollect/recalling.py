@@ -18,7 +18,7 @@ from recollect.ranking import confidence, fuse, mixing
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs, Mixed
 from recollect.ranking.rereading import Reread, reread, spare
-from recollect.ranking.score import Rules, contenders, match_type, score
+from recollect.ranking.score import Rules, contenders, score
 from recollect.store.base import (
     Asking,
     Candidate,
@@ -36,6 +36,7 @@ from recollect.types import (
     Confidence,
     Hit,
     Leg,
+    Match,
     Memory,
     Multiplier,
     Reading,
@@ -365,10 +366,12 @@ def _hits(
         item = found.item
         key = item.candidate.key
         one = loaded[key]
-        memory, *others = one.complete()
+        memory, session, successor, related = one.complete()
+        # what was found by its text as it stands, by neither leg, counts as found by keyword
+        match: Match = ("both" if item.keyword else "semantic") if item.semantic else "keyword"
         rest = partial(_rest, found, one, question, rules)
         neighbours = around.get(key, ())
-        hits.append(begin(memory, found.score, match_type(item), *others, neighbours, rest))
+        hits.append(begin(memory, found.score, match, session, successor, related, neighbours, rest))
     return hits
 
 

@@ -13,7 +13,7 @@ from recollect.lazy import lazy
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
 from recollect.store.base import Candidate, Key, Standing
 from recollect.times import micros_or_none, to_micros
-from recollect.types import Factor, Fusion, Match, Multiplier, TimeUsed
+from recollect.types import Factor, Fusion, Multiplier, TimeUsed
 
 SALIENCE_SPAN = 0.06
 RECENCY_SPAN = 0.04
@@ -221,10 +221,3 @@ def _first(valued: Iterable[tuple[Fused, float]], limit: int) -> list[tuple[Fuse
         placed.append((value, -rank, item.candidate.created, each))
     placed.sort(key=_PLACE, reverse=True)
     return [each for _, _, _, each in placed[:limit]]
-
-
-def match_type(item: Fused) -> Match:
-    """Which legs found it; what was found by its text as it stands counts as found by keyword."""
-    if item.keyword is not None and item.semantic is not None:
-        return "both"
-    return "semantic" if item.semantic is not None else "keyword"
