@@ -10,14 +10,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY, FrozenInstanceError, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pytest
 
 from recollect import config, types
 from recollect.embed import settings
-from recollect.frozen import dataclass, maker
+from recollect.frozen import beginning, dataclass, maker
+from recollect.lazy import lazy
 from recollect.query import calendar, terms
 from recollect.store import base
 from recollect.types import Leg, Why
@@ -162,6 +163,7 @@ def test_every_class_has_a_slot_for_each_field_and_says_what_it_is(kind: Any) ->
 WHY = Why("hybrid", "mix", Leg(1, 2.5, 0.4), None, 0.4, notes=("so",))
 
 
+@pytest.mark.parametrize("begin", [Why.later, partial(beginning(Why, "mode", "base"), "hybrid", 0.4)])
 @pytest.mark.parametrize(
     "look",
     [
@@ -170,14 +172,16 @@ WHY = Why("hybrid", "mix", Leg(1, 2.5, 0.4), None, 0.4, notes=("so",))
         lambda why: (why.base, why.keyword), lambda why: getattr(why, "nothing", None),
     ],
 )  # fmt: skip
-def test_what_is_put_together_later_is_no_other(look: Callable[[Why], object]) -> None:
+def test_what_is_put_together_later_is_no_other(
+    look: Callable[[Why], object], begin: Callable[[Callable[[], Why]], Why]
+) -> None:
     made: list[Why] = []
 
     def make() -> Why:
         made.append(WHY)
         return WHY
 
-    later = Why.later(make)
+    later = begin(make)
     assert isinstance(later, Why)
     assert made == []
     assert look(later) == look(WHY)
@@ -187,3 +191,25 @@ def test_what_is_put_together_later_is_no_other(look: Callable[[Why], object]) -
         later.base = 1.0  # type: ignore[misc]
     with pytest.raises(AttributeError, match="'Why' object has no attribute 'nothing'"):
         later.nothing  # noqa: B018
+
+
+def test_what_is_known_from_the_beginning_is_not_waited_for() -> None:
+    begun = beginning(Why, "mode", "base")("hybrid", 0.4, lambda: pytest.fail("nobody asked for more"))
+    assert (begun.mode, begun.base) == ("hybrid", 0.4)
+
+
+def test_what_is_worked_out_once_is_kept_and_says_what_it_is() -> None:
+    class Spoon:
+        made = 0
+
+        @lazy
+        def length(self) -> int:
+            """How long it is."""
+            self.made += 1
+            return 7
+
+    spoon, other = Spoon(), Spoon()
+    assert (spoon.length, spoon.length, spoon.made) == (7, 7, 1)
+    assert other.made == 0
+    assert vars(Spoon)["length"] is Spoon.length
+    assert Spoon.length.__doc__ == "How long it is."

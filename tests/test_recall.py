@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import FrozenInstanceError, fields, replace
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 import pytest
 
 import recollect
-from recollect import Draft, InvalidInput, Memories, NoSuchMemory
+from recollect import Draft, Hit, InvalidInput, Memories, NoSuchMemory
 from recollect.embed.hashing import HashingEmbedder
 from recollect.store.sqlite import connections
 
@@ -508,3 +512,20 @@ def test_a_text_that_is_looked_for_as_it_stands_is_found_beside_a_writer_in_memo
             assert memories.recall("harbour")  # is marked as used in the background
             assert memories.recall("qz1")[0].memory.content == "Harbour notes: xqz17"
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "look", [repr, copy.copy, copy.deepcopy, lambda hit: pickle.loads(pickle.dumps(hit)), attrgetter("why")]
+)
+def test_a_hit_is_whole_however_it_is_first_looked_at(
+    memories: Memories, look: Callable[[Hit], object]
+) -> None:
+    memories.remember("The heron nests by the weir", tags=["birds"], metadata={"seen": 2})
+    [hit] = memories.recall("heron", reinforce=False)
+    looked = look(hit)
+    whole = Hit(**{each.name: getattr(hit, each.name) for each in fields(Hit)})
+    assert hit == whole and looked == look(whole)
+    assert hit.memory.tags == ("birds",) and hit.highlights and hit.why.base > 0
+    assert replace(hit.memory, salience=0.5) == replace(memories.get(hit.memory.id), salience=0.5)
+    with pytest.raises(FrozenInstanceError):
+        hit.memory.content = "changed"  # type: ignore[misc]

@@ -137,7 +137,14 @@ def _of_fields(
         taken.append("*" if not field else field if default is MISSING else f"{field}=_default_{field}")
         if field:
             lines.append(line.format(field, value))
-    body = "\n ".join([*before, *lines, *after] or ["pass"])
+    return _function(written, name, taken, [*before, *lines, *after] or ["pass"], known)
+
+
+def _function(
+    written: type, name: str, taken: Sequence[str], lines: Sequence[str], known: dict[str, Any]
+) -> Callable[..., Any]:
+    """A function of a class, from what it takes, its lines, and what they may speak of."""
+    body = "\n ".join(lines)
     exec(f"def {name}({', '.join(taken)}):\n {body}", known)
     made = known[name]
     made.__qualname__ = f"{written.__qualname__}.{name}"
@@ -145,29 +152,28 @@ def _of_fields(
     return made  # type: ignore[no-any-return]
 
 
+_MAKING = ["_made = _new(_twin)"], ["_made.__class__ = _kind", "return _made"]
+"""The first line and the last ones of what makes an object."""
+
+
+def _parts(kind: Any) -> dict[str, Any]:
+    """What these lines speak of: an object is filled while it belongs to a twin that is not frozen."""
+    twin = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
+    return {"_new": object.__new__, "_twin": twin, "_kind": kind}
+
+
 def _maker(kind: Callable[Given, Made]) -> Callable[Given, Made]:
     """What makes objects of such a class from the same arguments, five times as fast.
 
-    Each is filled while it still belongs to a twin of that class which is not frozen. It is made when it is
-    first asked for, and kept.
+    It is made when it is first asked for, and kept.
 
     >>> from recollect.types import Leg
     >>> maker(Leg)(1, 0.5) == Leg(1, 0.5)
     True
     """
     known: Any = kind
-    twin = type(known.__name__, (), {"__slots__": known.__slots__})
-    return _of_fields(
-        _written[known],
-        "made",
-        "",
-        "_made.{} = {}",
-        before=["_made = _new(_twin)"],
-        after=["_made.__class__ = _kind", "return _made"],
-        _new=object.__new__,
-        _twin=twin,
-        _kind=kind,
-    )
+    before, after = _MAKING
+    return _of_fields(_written[known], "made", "", "_made.{} = {}", before, after, **_parts(kind))
 
 
 if TYPE_CHECKING:
@@ -200,8 +206,24 @@ class Later:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         made = self._awaited()
         for field in fields:
-            object.__setattr__(self, field, getattr(made, field))
+            if hasattr(made, field):
+                object.__setattr__(self, field, getattr(made, field))
         return getattr(made, name)
+
+
+def beginning(kind: type[Made], *fields: str) -> Callable[..., Made]:
+    """What makes objects of a class that is `Later` from some of its fields, by place, and then what gives
+    an object that has all others, when one of those is first looked at.
+
+    >>> from recollect.types import Why
+    >>> begin = beginning(Why, "mode", "base")
+    >>> begin("hybrid", 0.5, lambda: Why("hybrid", "mix", None, None, 0.5)).fusion
+    'mix'
+    """
+    taken = [*fields, "_awaited"]
+    before, after = _MAKING
+    lines = [*before, *(f"_made.{name} = {name}" for name in taken), *after]
+    return _function(_written[kind], "begun", taken, lines, _parts(kind))
 
 
 def fill(made: object, **values: Any) -> None:

@@ -38,6 +38,9 @@ class QueryVector(NamedTuple):
     unrelated: Unrelated | None = None
 
 
+NO_VECTOR = QueryVector()
+
+
 class Writer(NamedTuple):
     """An embedder, and the generation that its vectors belong to as long as they are of that length.
 
@@ -154,23 +157,22 @@ class Meaning:
         if self._is_quick:
             table = self._table(generation)
             if table is not None:
-                return table, self._embed_query(Writer(table, generation), text), notes
+                return table, self._embed_query(table, generation, text), notes
             if generation.model == QUICK_FOR:
                 notes = (f"not a quick query: recollect-{QUICK} is missing, or not for this {QUICK_FOR}",)
         try:
             embedder = self._find_exactly(generation)
-            return embedder, self._embed_query(Writer(embedder, generation), text), notes
+            return embedder, self._embed_query(embedder, generation, text), notes
         except EmbedderMissing as error:
             table = self._table(generation)
             if table is None:
                 raise
             reason = str(error).partition(":")[0]
             notes = (f"a table embedded the question in place of the model: {reason}",)
-            return table, self._embed_query(Writer(table, generation), text), notes
+            return table, self._embed_query(table, generation, text), notes
 
-    def _embed_query(self, writer: Writer, text: str) -> Vector:
+    def _embed_query(self, embedder: Embedder, generation: Generation, text: str) -> Vector:
         """The vector of a question to the vectors of this generation."""
-        embedder, generation = writer
         on_disk = bool(getattr(embedder, "keeps_queries", False))
         fingerprint = embedder.fingerprint
         known = self._asked.get(fingerprint, text, on_disk=on_disk)
@@ -180,7 +182,8 @@ class Meaning:
         if ask is not None:
             vector: Vector = _checked(embedder, lambda: [ask(text)], (1, generation.dimensions))[0]
         else:
-            vector = self.embed(writer, [getattr(embedder, "query_prefix", "") + text], soon=True)[0]
+            prefixed = [getattr(embedder, "query_prefix", "") + text]
+            vector = self.embed(Writer(embedder, generation), prefixed, soon=True)[0]
         self._asked.put(fingerprint, text, vector, on_disk=on_disk)
         return vector
 

@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from recollect import checks, weighing
-from recollect.frozen import maker
-from recollect.meaning import Meaning, QueryVector
+from recollect.frozen import beginning
+from recollect.meaning import NO_VECTOR, Meaning, QueryVector
 from recollect.query.highlight import Highlights
 from recollect.query.speakers import meant
 from recollect.ranking import confidence, fuse, mixing
 from recollect.ranking.context import lend
 from recollect.ranking.fuse import Fused, Legs, Mixed
 from recollect.ranking.rereading import Reread, reread, spare
-from recollect.ranking.score import Rules, contenders, match_type, score
+from recollect.ranking.score import Rules, contenders, score
 from recollect.store.base import (
     Asking,
     Candidate,
@@ -35,6 +36,7 @@ from recollect.types import (
     Confidence,
     Hit,
     Leg,
+    Match,
     Memory,
     Multiplier,
     Reading,
@@ -62,6 +64,10 @@ class Answer(NamedTuple):
     loaded: Mapping[Key, Loaded]
 
 
+_answered = partial(tuple.__new__, Answer)
+_MULTIPLIERS = attrgetter("multipliers")
+
+
 def recall(
     store: Store, meaning: Meaning, scope: Scope, query: str, options: Options, given: TimeUsed | None
 ) -> Recall:
@@ -82,14 +88,12 @@ def recall(
     if options.min_confidence != "none" and _is_doubtful(sureness()[0], options):
         best = []
         question.notes.append(f"nothing was found with {options.min_confidence} confidence")
-    keys = [each.item.candidate.key for each in best]
-    around = store.neighbours(keys, options.neighbours, scope.now) if keys and options.neighbours else {}
-    hits = [
-        _hit(each, loaded[key], around.get(key, ()), question, rules)
-        for key, each in zip(keys, best, strict=True)
-    ]
+    around: Mapping[Key, tuple[Memory, ...]] = {}
+    if best and options.neighbours:
+        keys = [each.item.candidate.key for each in best]
+        around = store.neighbours(keys, options.neighbours, scope.now)
     return Recall(
-        hits,
+        _hits(best, loaded, around, question, rules),
         query=query,
         mode=question.mode,
         fusion=options.fusion,
@@ -131,21 +135,22 @@ def _answer(
             found_at_all = len(may_win)
         loaded = _loaded(asked, scope, may_win)
         found = _ranked(may_win, loaded, rules, count)
-        if count < min(reach, found_at_all) and any(each.multipliers for each in found):
+        if count < min(reach, found_at_all) and any(map(_MULTIPLIERS, found)):
             count = reach  # whoever steps back may leave a place to one further behind
             if len(may_win) < found_at_all:
                 _, may_win = fused(legs, question, options, rules, count)
-            loaded |= _loaded(asked, scope, [item for item in may_win if item.candidate.key not in loaded])
+            others = [item for item in may_win if item.candidate.key not in loaded]
+            loaded = {**loaded, **_loaded(asked, scope, others)}
             found = _ranked(may_win, loaded, rules, count)
-    return Answer(question, legs, rules, found_at_all, found, loaded)
+    return _answered((question, legs, rules, found_at_all, found, loaded))
 
 
 def _is_doubtful(level: Confidence, options: Options) -> bool:
     return CONFIDENCES.index(level) > CONFIDENCES.index(options.min_confidence)
 
 
-def _loaded(asked: Asking, scope: Scope, may_win: Sequence[Fused]) -> dict[Key, Loaded]:
-    return {**asked.load([item.candidate.key for item in may_win], scope.now)} if may_win else {}
+def _loaded(asked: Asking, scope: Scope, may_win: Sequence[Fused]) -> Mapping[Key, Loaded]:
+    return asked.load([item.candidate.key for item in may_win], scope.now) if may_win else {}
 
 
 def _ranked(may_win: Sequence[Fused], loaded: Mapping[Key, Loaded], rules: Rules, count: int) -> list[Reread]:
@@ -198,8 +203,8 @@ def asking(
 ) -> tuple[QueryVector, AbstractContextManager[Asking]]:
     """The question's vector, if it needs one, and the store, which begins to look for what is near to it."""
     if not question.searched.strip():
-        return QueryVector(), store.asking((), None)
-    vector, nearness = QueryVector(), None
+        return NO_VECTOR, store.asking((), None)
+    vector, nearness = NO_VECTOR, None
     if question.mode != "keyword":
         vector = meaning.query(question.searched, facts.values())
     if vector.vector is not None and vector.generation is not None:
@@ -220,7 +225,8 @@ def answered(
     if not question.searched.strip():
         return Legs()
     if question.mode != "keyword":
-        reads = weighing.reading(question.language, vector.languages)
+        known = vector.languages  # without any, the question's need not be found out
+        reads = weighing.reading(question.language, known) if known else "known"
         weight = min(vector.weight, _MOST_BY_MEANING[reads])
         question.weights = {"semantic": weight, "keyword": 1 - weight}
         question.unrelated = vector.unrelated if reads == "known" else None
@@ -333,25 +339,46 @@ def _last_resort(asked: Asking, scope: Scope, question: Question, options: Optio
     return [Fused(candidate, 0.1) for candidate in found]
 
 
-def _hit(
-    found: Reread,
-    loaded: Loaded,
-    around: tuple[Memory, ...],
+@cache
+def _beginning_of_hit() -> Callable[..., Hit]:
+    return beginning(
+        Hit, "memory", "score", "match", "source_session", "superseded_by", "related_count", "neighbours"
+    )
+
+
+class _Rest(NamedTuple):
+    """What of a hit is put together when somebody looks at it."""
+
+    highlights: Sequence[str]
+    why: Why
+
+
+def _hits(
+    best: Sequence[Reread],
+    loaded: Mapping[Key, Loaded],
+    around: Mapping[Key, tuple[Memory, ...]],
     question: Question,
     rules: Rules,
-) -> Hit:
-    complete = loaded.complete()
-    memory = complete.memory
-    return maker(Hit)(
-        memory,
-        found.score,
-        match_type(found.item),
-        Highlights(memory.content, question.keywords, memory.language),
+) -> list[Hit]:
+    """These, with all that is known of them."""
+    begin, hits = _beginning_of_hit(), []
+    for found in best:
+        item = found.item
+        key = item.candidate.key
+        one = loaded[key]
+        memory, session, successor, related = one.complete()
+        # what was found by its text as it stands, by neither leg, counts as found by keyword
+        match: Match = ("both" if item.keyword else "semantic") if item.semantic else "keyword"
+        rest = partial(_rest, found, one, question, rules)
+        neighbours = around.get(key, ())
+        hits.append(begin(memory, found.score, match, session, successor, related, neighbours, rest))
+    return hits
+
+
+def _rest(found: Reread, loaded: Loaded, question: Question, rules: Rules) -> _Rest:
+    return _Rest(
+        Highlights(loaded.content, question.keywords, loaded.language),
         Why.later(partial(_reasons, found, loaded.standing, question, rules)),
-        complete.session,
-        complete.successor,
-        complete.related_count,
-        around,
     )
 
 

@@ -127,7 +127,7 @@ class Filters(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Later):
     """One thing remembered. `salience` is what it was at the moment of reading, decay included."""
 
     id: str
@@ -340,7 +340,7 @@ class Successor:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Later):
     """A memory that answers, how well, and why.
 
     The score (0..1) compares the hits of one recall; it is no probability that the hit is right.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -13,6 +12,7 @@ from recollect import checks
 from recollect.embed.models import Unrelated
 from recollect.errors import InvalidInput
 from recollect.frozen import dataclass
+from recollect.lazy import lazy
 from recollect.query.languages import detect
 from recollect.query.terms import KeywordQuery, parse_query
 from recollect.query.timeframe import find_timeframe, without_timeframe
@@ -53,22 +53,25 @@ class Question:
     timeframe: TimeUsed | None
     languages: Sequence[str]
     """Those of the memories."""
-    expansion: Sequence[str] = ()
-    weights: Mapping[str, float] = field(default_factory=lambda: fuse.MIX_WEIGHTS)
+    expansion: Sequence[str]
+    weights: Mapping[str, float]
     unrelated: Unrelated | None = None
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    @cached_property
+    @lazy
     def _detected(self) -> str:
         return detect(self.searched)
 
-    @cached_property
+    @lazy
     def keywords(self) -> KeywordQuery:
         """The words that are looked for."""
-        languages = sorted(self.languages, key="en".__ne__)
+        languages = self.languages
+        if len(languages) <= 1:  # then nobody has to know in which one is asked
+            return parse_query(self.searched, languages=languages, expansion=self.expansion)
+        english_first = sorted(languages, key="en".__ne__)
         return parse_query(
-            self.searched, languages=languages, expansion=self.expansion, language=self._detected
+            self.searched, languages=english_first, expansion=self.expansion, language=self._detected
         )
 
     @property
@@ -99,7 +102,7 @@ def understand(
     languages = scope.languages or tuple(dict.fromkeys(known))
     expansion = options.expansion(searched) if callable(options.expansion) else options.expansion
     terms = tuple(map(checks.query, expansion))
-    return Question(query, searched, mode, timeframe, languages, terms)
+    return Question(query, searched, mode, timeframe, languages, terms, fuse.MIX_WEIGHTS)
 
 
 def _chosen(searched: str) -> Mode:

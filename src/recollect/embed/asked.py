@@ -36,10 +36,11 @@ class Asked:
 
     def get(self, fingerprint: str, text: str, *, on_disk: bool) -> NDArray[np.float32] | None:
         """The vector of a question, if it is known."""
+        asked = fingerprint, text
         with self._lock:
-            if (fingerprint, text) in self._recent:
-                self._recent.move_to_end((fingerprint, text))
-                return self._recent[fingerprint, text]
+            if asked in self._recent:
+                self._recent.move_to_end(asked)
+                return self._recent[asked]
         vector = self._kept.vector(fingerprint, text) if on_disk else None
         if vector is not None:
             self._remember(fingerprint, text, vector)

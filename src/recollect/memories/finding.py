@@ -78,6 +78,7 @@ def _options(
 _known_options: Callable[..., understanding.Options] = lru_cache(maxsize=100, typed=True)(_options)
 """Most recalls ask for the same, in plain values."""
 _PLAIN = frozenset({str, int, float, type(None)})
+_FILTERS = frozenset(Filters.__annotations__)
 _NEEDING_A_VALUE = frozenset({"min_salience", "include_superseded"})
 """Every other filter that is None is none."""
 
@@ -87,7 +88,8 @@ class Finding(Front):
 
     def scope(self, **filters: Unpack[Filters]) -> Scope:
         """Which memories may answer, checked; for `forget`."""
-        checks.known(filters, Filters.__annotations__, what="filter")
+        if not _FILTERS.issuperset(filters):
+            checks.known(filters, Filters.__annotations__, what="filter")
         given: dict[str, Any] = {
             name: value for name, value in filters.items() if value is not None or name in _NEEDING_A_VALUE
         }
@@ -176,8 +178,10 @@ class Finding(Front):
                 filters["since"], filters["until"] = timeframe
             else:
                 raise InvalidInput('A timeframe is words such as "last week", or a pair of moments.')
-        since, until = moment_or_none(filters.get("since")), moment_or_none(filters.get("until"))
-        return TimeUsed(since, until, phrase, "given") if since or until else None
+        since, until = filters.get("since"), filters.get("until")
+        if since is None and until is None:
+            return None
+        return TimeUsed(moment_or_none(since), moment_or_none(until), phrase, "given")
 
     def _note_use(self, hits: Iterable[Hit], *, raised: bool) -> None:
         if self._store.read_only or not (raised or self._session):

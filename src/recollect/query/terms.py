@@ -328,16 +328,21 @@ def parse_query(
     (Phrase(alternatives=(('lost', 'updat'),)),)
     """
     languages = tuple(dict.fromkeys(languages)) or ("en",)
-    chunks = [chunk for text in (query, *expansion) for chunk in _CHUNK.findall(text)][:MOST_WORDS]
+    chunks = _CHUNK.findall(query)
+    for text in expansion:
+        chunks += _CHUNK.findall(text)
+    del chunks[MOST_WORDS:]
     stops = stop_words([language or detect(query) if len(languages) > 1 else languages[0]])
     telling = [
         chunk
         for chunk in chunks
-        if (chunk.lower() if chunk.isalpha() and chunk.isascii() else _spelled(chunk)) not in stops
+        if (chunk.lower() if chunk.isascii() and "'" not in chunk else _spelled(chunk)) not in stops
     ]
     words = dict.fromkeys([word for chunk in telling or chunks for word in _query_words(chunk, languages)])
     if prefix and len(words) <= SHORT_QUERY:
         words = {Word(word.terms, word.prefix or _may_begin_a_word(word)): None for word in words}
+    if '"' not in query and "“" not in query:
+        return KeywordQuery(tuple(words))
     phrases = [_phrase(quoted, languages) for quoted in _QUOTED.findall(query)[:MOST_PHRASES]]
     return KeywordQuery(tuple(words), tuple([phrase for phrase in phrases if phrase.alternatives]))
 

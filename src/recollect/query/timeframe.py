@@ -159,7 +159,7 @@ def parse_moment(text: str, now: datetime | None = None) -> datetime:
 
 def _readings(question: str, reader: Reader) -> Iterator[tuple[int, int, Span]]:
     """Every usable time phrase of a question: its first token, the one after it, and what it means."""
-    quotes = _quotes(question)
+    quotes: list[int] | None = None
     i = 0
     while i < len(reader.tokens):
         found = reader.read(i)
@@ -167,6 +167,7 @@ def _readings(question: str, reader: Reader) -> Iterator[tuple[int, int, Span]]:
             i += 1
             continue
         begin, end = reader.tokens[i].start, reader.tokens[found.after - 1].end
+        quotes = _quotes(question) if quotes is None else quotes  # most questions name no time after all
         is_quoted = bisect_right(quotes, begin) % 2 == 1
         if (
             found.span

@@ -60,7 +60,7 @@ class Reading(NamedTuple):
 
 def same_marks(text: str) -> str:
     """The text with one kind of apostrophe, double quote and dash; every character keeps its place."""
-    return text.translate(_SAME_MARKS)
+    return text if text.isascii() else text.translate(_SAME_MARKS)
 
 
 def tokens_of(text: str) -> list[Token]:

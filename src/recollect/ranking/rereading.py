@@ -32,7 +32,7 @@ class Reread(NamedTuple):
 
 
 _reread = partial(tuple.__new__, Reread)
-_SCORE = attrgetter("score")
+_SCORE, _SPEAKER = attrgetter("score"), attrgetter("speaker")
 
 
 def spare(limit: int) -> int:
@@ -47,8 +47,7 @@ def reread(ranked: Sequence[tuple[Fused, float]], memories: Mapping[Key, Loaded]
     keeps its place; the others are still there, behind what says something else.
     """
     texts = [memories[item.candidate.key] for item, _ in ranked]
-    speakers = [text.speaker for text in texts]
-    if speakers.count(None) < len(speakers):
+    if list(map(_SPEAKER, texts)).count(None) < len(texts):
         found = [_without_questions(*pair, text) for pair, text in zip(ranked, texts, strict=True)]
         found.sort(key=_SCORE, reverse=True)
         texts = [memories[each.item.candidate.key] for each in found]

@@ -6,14 +6,14 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from functools import cached_property
 from operator import itemgetter
 
 from recollect.frozen import dataclass
+from recollect.lazy import lazy
 from recollect.ranking.fuse import SECTOR_BOOST, SUPERSEDED, WEIGHTED_WEIGHTS, Fused, recency, with_use
 from recollect.store.base import Candidate, Key, Standing
 from recollect.times import micros_or_none, to_micros
-from recollect.types import Factor, Fusion, Match, Multiplier, TimeUsed
+from recollect.types import Factor, Fusion, Multiplier, TimeUsed
 
 SALIENCE_SPAN = 0.06
 RECENCY_SPAN = 0.04
@@ -100,12 +100,12 @@ class Rules:
         }
         return tuple(Multiplier(name, values[name]) for name in self.factors)
 
-    @cached_property
+    @lazy
     def moment(self) -> int:
         """Now, in microseconds."""
         return to_micros(self.now)
 
-    @cached_property
+    @lazy
     def preferred(self) -> tuple[bool, int, int]:
         """Whether the question speaks of a time; from when and until when."""
         time = self.timeframe
@@ -160,8 +160,7 @@ class Rules:
         return value
 
 
-Place = tuple[float, int, int]
-_PLACE = itemgetter(0)
+_PLACE = itemgetter(0, 1, 2)
 _DAY = 86_400_000_000
 
 
@@ -200,32 +199,25 @@ def score(
         if known is not None:
             items.append(each)
             standing.append(known)
-    winners = _first([(_place(*each), each[0]) for each in rules.settled(items, standing)], limit)
+    winners = _first(rules.settled(items, standing), limit)
     if rules.factors:
         winners = _first(
-            [
-                (_place(item, rules.reordered(item, standings[item.candidate.key])), item)
-                for _, item in winners
-            ],
-            limit,
+            [(item, rules.reordered(item, standings[item.candidate.key])) for item, _ in winners], limit
         )
-    return [(item, min(1.0, max(0.0, place[0]))) for place, item in winners]
+    return [(item, value if 0 < value < 1 else min(1.0, max(0.0, value))) for item, value in winners]
 
 
-def _place(item: Fused, value: float) -> Place:
-    keyword, semantic = item.keyword, item.semantic
-    if keyword is None or semantic is None:
-        leg = keyword or semantic
-        return value, -leg[0] if leg else 0, item.candidate.created
-    return value, -min(keyword[0], semantic[0]), item.candidate.created
-
-
-def _first(scored: list[tuple[Place, Fused]], limit: int) -> list[tuple[Place, Fused]]:
-    return sorted(scored, key=_PLACE, reverse=True)[:limit]
-
-
-def match_type(item: Fused) -> Match:
-    """Which legs found it; what was found by its text as it stands counts as found by keyword."""
-    if item.keyword is not None and item.semantic is not None:
-        return "both"
-    return "semantic" if item.semantic is not None else "keyword"
+def _first(valued: Iterable[tuple[Fused, float]], limit: int) -> list[tuple[Fused, float]]:
+    """The best of those who come to so much, best first."""
+    placed: list[tuple[float, int, int, tuple[Fused, float]]] = []
+    for each in valued:
+        item, value = each
+        keyword, semantic = item.keyword, item.semantic
+        if keyword is None or semantic is None:
+            leg = keyword or semantic
+            rank = leg[0] if leg else 0
+        else:
+            rank = keyword[0] if keyword[0] < semantic[0] else semantic[0]
+        placed.append((value, -rank, item.candidate.created, each))
+    placed.sort(key=_PLACE, reverse=True)
+    return [each for _, _, _, each in placed[:limit]]

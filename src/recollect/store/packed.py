@@ -14,6 +14,7 @@ ROW = Struct("=qdqqiiii")
 the names, and of which list of them."""
 LARGEST = 2**31 - 1
 _KEY, _SPEAKER, _LIST = 0, 10, 11
+_SIZE = ROW.size
 Names = Sequence[Sequence[str | None]]
 _candidate = partial(tuple.__new__, Candidate)
 
@@ -37,7 +38,7 @@ class Packed(Sequence[Candidate]):
         self.rows, self.names = rows, names
 
     def __len__(self) -> int:
-        return len(self.rows) // ROW.size
+        return len(self.rows) // _SIZE
 
     @overload
     def __getitem__(self, at: int) -> Candidate: ...
@@ -45,13 +46,15 @@ class Packed(Sequence[Candidate]):
     def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
     def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
         if isinstance(at, slice):
+            if at.start is at.step is None and isinstance(at.stop, int) and at.stop >= 0:
+                return Packed(self.rows[: at.stop * _SIZE], self.names)
             if at.step in (None, 1):
                 start, end, _ = at.indices(len(self))
-                return Packed(self.rows[start * ROW.size : end * ROW.size], self.names)
+                return Packed(self.rows[start * _SIZE : end * _SIZE], self.names)
             return list(self)[at]
         if not -len(self) <= at < len(self):
             raise IndexError("there is no such candidate")
-        return self._candidate(ROW.unpack_from(self.rows, at % len(self) * ROW.size))
+        return self._candidate(ROW.unpack_from(self.rows, at % len(self) * _SIZE))
 
     def __iter__(self) -> Iterator[Candidate]:
         return map(self._candidate, ROW.iter_unpack(self.rows))
@@ -66,14 +69,14 @@ class Packed(Sequence[Candidate]):
 
     def keys(self) -> list[int]:
         """Which memories they are."""
-        return memoryview(self.rows).cast("q")[_KEY :: ROW.size // 8].tolist()
+        return memoryview(self.rows).cast("q")[_KEY :: _SIZE // 8].tolist()
 
     def speakers(self) -> set[str]:
         """Everyone who said something of it."""
         if max(map(len, self.names), default=0) <= 1:
             return set()
         numbers = memoryview(self.rows).cast("i")
-        step = ROW.size // 4
+        step = _SIZE // 4
         pairs = set(zip(numbers[_LIST::step].tolist(), numbers[_SPEAKER::step].tolist(), strict=True))
         said = {self.names[at][speaker] for at, speaker in pairs}
         return {name for name in said if name is not None}

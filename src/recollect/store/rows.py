@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
-from recollect.frozen import maker
-from recollect.store.base import Candidate, Complete, Generation, Loaded, NamespaceFacts, Standing
+from recollect.frozen import beginning, maker
+from recollect.store.base import Candidate, Complete, Generation, Key, Loaded, NamespaceFacts, Standing
 from recollect.times import EPOCH, MICROSECOND, from_micros, from_micros_or_none
 from recollect.types import Memory, Scope, Session, Successor, Tuned
 
@@ -23,6 +23,8 @@ _completed = partial(tuple.__new__, Complete)
 _READ = itemgetter(2, 3, 14, 18)
 """Id, content, language and speaker, of the columns of a memory."""
 _STANDING = itemgetter(7, 10, 11, 24, 25)
+_SEEN = itemgetter(1, 2, 3, 19)
+"""Namespace, id, content and session."""
 _CANDIDATE_COLUMNS = len(Candidate._fields) - 1
 
 
@@ -144,26 +146,32 @@ def _read_strings(column: str) -> tuple[str, ...]:
     return tuple(json.loads(column))
 
 
-def loaded(row: Row, now: int) -> Loaded:
-    """One that may win, from the columns of `load`; as it stands at this moment, in microseconds."""
-    sector, importance, salience, valid_until, superseded_by = _STANDING(row)
-    is_over = superseded_by is not None or (valid_until is not None and valid_until <= now)
-    standing = _standing((sector, importance, salience, is_over))
-    return _loaded((*_READ(row), standing, partial(_complete, row)))
+def loaded(keys: Iterable[Key], found: Iterable[Row], now: int) -> dict[Key, Loaded]:
+    """Those who may win by their keys, each from the columns of `load`; as they stand at this moment, in
+    microseconds."""
+    known = {}
+    for key, row in zip(keys, found, strict=True):
+        sector, importance, salience, valid_until, superseded_by = _STANDING(row)
+        is_over = superseded_by is not None or (valid_until is not None and valid_until <= now)
+        standing = _standing((sector, importance, salience, is_over))
+        known[key] = _loaded((*_READ(row), standing, partial(_complete, row)))
+    return known
+
+
+@cache
+def _beginning_of_memory() -> Callable[..., Memory]:
+    """What makes a memory of which no more is read at first than most look at."""
+    return beginning(Memory, "id", "namespace", "content")
 
 
 def _complete(row: Row) -> Complete:
-    found = memory(row)
+    namespace, id, content, in_session = _SEEN(row)
+    found = _beginning_of_memory()(id, namespace, content, partial(memory, row))
     started_at, ended_at, agent, summary, z_id, z_content, z_created, related = row[MEMORY_COLUMNS:]
     session = successor = None
-    if found.session is not None:
+    if in_session is not None:
         session = Session(
-            found.session,
-            found.namespace,
-            from_micros(started_at),
-            from_micros_or_none(ended_at),
-            agent,
-            summary,
+            in_session, namespace, from_micros(started_at), from_micros_or_none(ended_at), agent, summary
         )
     if z_id is not None:
         successor = Successor(z_id, z_content[:200], from_micros(z_created))

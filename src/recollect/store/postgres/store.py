@@ -168,8 +168,8 @@ class PostgresStore(SqlStore):
     def _loaded(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         """These memories, as they stand."""
         found = self._by_namespace("load", keys, now=now)
-        moment = to_micros(now)
-        return {(namespace, row[0]): rows.loaded(row, moment) for namespace, row in found}
+        known = [(namespace, row[0]) for namespace, row in found]
+        return rows.loaded(known, [row for _, row in found], to_micros(now))
 
     def neighbours(self, keys: Sequence[Key], reach: int, now: datetime) -> Mapping[Key, tuple[Memory, ...]]:
         found: dict[Key, list[Memory]] = {}

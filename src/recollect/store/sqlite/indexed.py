@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.lazy import lazy
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
 from recollect.store.sqlite.derived import kernel, spans
@@ -16,7 +17,7 @@ from recollect.store.sqlite.derived.kernel import Leaf, Ranking, Wanted
 from recollect.store.sqlite.derived.newer import in_memory
 from recollect.store.sqlite.ground import Ground, leaf, of_these
 from recollect.store.sqlite.judging import WIDER, Jury, reach
-from recollect.store.sqlite.phrases import best_with_phrases, sought
+from recollect.store.sqlite.phrases import best_with_phrases
 from recollect.store.sqlite.search import Namespaces, match_expression, phrase_expression
 from recollect.store.sqlite.statements import SqliteStatements
 
@@ -24,6 +25,7 @@ MOST_PHRASED = 2_000
 """So many memories with a phrase are read and scored one by one; of more, FTS5 finds the best."""
 Numbers = NDArray[np.int64]
 _NOBODY: Numbers = np.empty(0, np.int64)
+_TERMS = attrgetter("terms")
 
 
 class ByWords:
@@ -44,11 +46,15 @@ class ByWords:
         self._limit = words.limit
         self._counted = ground.counted
         self._leaves = leaves
-        self._wanted = wanted_terms(words.query) + [(term.encode(), None) for term in quoted]
+        self._wanted = wanted_terms(words.query)
         self._quoted = len(quoted)
-        self._allowed = _together(leaves, self._wanted[-self._quoted :], allowed) if quoted else allowed
+        self._allowed = allowed
+        if quoted:
+            insisted: list[Wanted] = [(term.encode(), None) for term in quoted]
+            self._wanted += insisted
+            self._allowed = _together(leaves, insisted, allowed)
 
-    @cached_property
+    @lazy
     def first(self) -> Ranking:
         """Who will be looked at first."""
         return self._best(reach(self._limit), self._allowed)
@@ -149,13 +155,20 @@ def _quoted(query: KeywordQuery) -> list[str]:
 
 def _needs_order(query: KeywordQuery) -> bool:
     """Whether one of its terms is several words, as a few letters fold to: only FTS5 knows their order."""
-    of_words = ["".join(word.terms) for word in query.words]
+    of_words = chain.from_iterable(map(_TERMS, query.words))
     return " " in "".join(of_words) or (bool(query.phrases) and " " in "".join(query.terms))
 
 
 def wanted_terms(query: KeywordQuery) -> list[Wanted]:
-    """What is looked for: each term and, for a beginning, what no longer begins so."""
-    return [(term.encode(), term.encode() + b"\xff" if begins else None) for term, begins in sought(query)]
+    """What is looked for, as `sought`: each term and, for a beginning, what no longer begins so."""
+    wanted: list[Wanted] = []
+    for terms, prefix in query.words:
+        for term in terms:
+            encoded = term.encode()
+            wanted.append((encoded, None))
+            if prefix:
+                wanted.append((encoded, encoded + b"\xff"))
+    return wanted
 
 
 def _together(leaves: Sequence[Leaf], wanted: Sequence[Wanted], allowed: Numbers | None) -> Numbers:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.lazy import lazy
 from recollect.store.base import Candidate
 from recollect.store.packed import ROW, Packed, packed_row
 from recollect.store.sqlite.derived import kernel
@@ -78,7 +79,7 @@ class Jury:
         self._known: dict[int, tuple[Any, ...]] = {}
         self._vectors: dict[int, int | None] = {}
 
-    @cached_property
+    @lazy
     def _parameters(self) -> dict[str, Any]:
         return scope_parameters(self._scope, self._namespaces)
 
@@ -172,7 +173,7 @@ class Jury:
                 held.setdefault(memory, score)
         return self.judged([(list(held), list(held.values()))])[0]
 
-    @cached_property
+    @lazy
     def everyone(self) -> Numbers:
         """Every memory in scope, ascending."""
         found = json.loads(self._statements.value("numbers_in_scope", **self._parameters))

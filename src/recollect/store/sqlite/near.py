@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.lazy import lazy
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import keys_of
 from recollect.store.sqlite.derived import kernel, spans
@@ -61,7 +62,7 @@ class Near:
             known.update(zip(memories.tolist(), scores.tolist(), strict=True))
         return known
 
-    @cached_property
+    @lazy
     def _nearest(self) -> Nearest:
         return self._begun()
 
@@ -73,12 +74,10 @@ class Near:
     @property
     def doubtful(self) -> list[int]:
         """Of the first the memories whose vectors were read from rows earlier, and may have others by now."""
-        return self._doubtful(self._nearest)
+        return self._doubtful(self._nearest) if self._newer else []
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
         upto = self._upto
-        if not self._newer:
-            return []
         return [memory for number, memory in zip(nearest[0], nearest[1], strict=True) if number > upto]
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -86,9 +85,9 @@ class Near:
 
         Only when too many of them were outside does the scope itself say which vectors to look at.
         """
-        limit = self._limit
-        found = jury.of_vectors(self._nearest[0], self.first, judged)
-        if len(found) >= limit or len(self._nearest[0]) < reach(limit):
+        limit, nearest = self._limit, self._nearest
+        found = jury.of_vectors(nearest[0], nearest[1:], judged)
+        if len(found) >= limit or len(nearest[0]) < reach(limit):
             return found[:limit]
         most = reach(limit) * WIDER
         wider = self._begin(most, self._allowed)()
@@ -107,7 +106,7 @@ class Near:
             most *= WIDER
 
     def _judged(self, jury: Jury, nearest: Nearest) -> Sequence[Candidate]:
-        (judged,) = jury.judged([nearest[1:]], self._doubtful(nearest))
+        (judged,) = jury.judged([nearest[1:]], self._doubtful(nearest) if self._newer else ())
         return jury.of_vectors(nearest[0], nearest[1:], judged)
 
     def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:

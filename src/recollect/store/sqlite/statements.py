@@ -63,7 +63,9 @@ class SqliteStatements(Statements):
 
     def _execute(self, query: str, parameters: dict[str, Any]) -> apsw.Cursor:
         sql = statement(PACKAGE, query, parameters.pop("filters", frozenset()))
-        return self.connection.execute(sql, _bound(parameters))
+        if not _PLAIN.issuperset(map(type, parameters.values())):
+            parameters = {name: _plain(value) for name, value in parameters.items()}
+        return self.connection.execute(sql, parameters)
 
     def unchanged(self, key: Hashable, read: Callable[[], Known]) -> Known:
         """What was read by this key; once more, if anything was written since on another connection."""
@@ -72,6 +74,9 @@ class SqliteStatements(Statements):
             version = connection.execute("PRAGMA data_version").get
             if version != connection.version or len(connection.known) > _MOST_KNOWN:
                 connection.known, connection.version = {}, version
+            elif key in connection.known:
+                known: Known = connection.known[key]
+                return known
         return self.still(key, read)
 
     def still(self, key: Hashable, read: Callable[[], Known]) -> Known:
@@ -240,12 +245,6 @@ def _labels(values: tuple[Any, ...]) -> str:
 
 _SOONER: dict[type, Callable[[Any], Any]] = {datetime: _micros, tuple: _labels}
 """What `_plain` makes of one kind."""
-
-
-def _bound(parameters: dict[str, Any]) -> dict[str, Any]:
-    if _PLAIN.issuperset(map(type, parameters.values())):
-        return parameters
-    return {name: _plain(value) for name, value in parameters.items()}
 
 
 def _plain(value: Any) -> Any:

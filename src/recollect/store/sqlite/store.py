@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
@@ -40,12 +41,14 @@ from recollect.types import Finding, Memory, OnDuplicate, Progress, Receipt, Sco
 
 if TYPE_CHECKING:
     from recollect.store import dumped
+    from recollect.store.sqlite.asking import Legs
     from recollect.store.sqlite.derived.newer import Newer
     from recollect.store.sqlite.derived.shelf import Opened, Shelf
     from recollect.store.sqlite.vectors import Arenas
     from recollect.store.undump import Spool
 
 Result = TypeVar("Result")
+_NUMBER = itemgetter(0)
 
 FOLDER = "-index"
 """What the folder of the segments is called, after the name of the file."""
@@ -156,6 +159,13 @@ class SqliteStore(SqlStore):
         from recollect.store.sqlite.vectors import Arenas
 
         return Arenas()
+
+    @cached_property
+    def _legs(self) -> type[Legs]:
+        """What asks both legs, imported when it is first asked for."""
+        from recollect.store.sqlite.asking import Legs
+
+        return Legs
 
     @cached_property
     def _newer(self) -> Newer:
@@ -316,14 +326,13 @@ class SqliteStore(SqlStore):
         nearness: Nearness | None,
         opened: Opened | None,
     ) -> Callable[[Words | None], Found]:
-        if opened is None and nearness is None:
-            return lambda words: Found(search.match(statements, namespaces, scope, words))
-        from recollect.store.sqlite.asking import Legs
-        from recollect.store.sqlite.derived.shelf import NO_SEGMENTS
+        if opened is None:
+            if nearness is None:
+                return lambda words: Found(search.match(statements, namespaces, scope, words))
+            from recollect.store.sqlite.derived.shelf import NO_SEGMENTS
 
-        return Legs(
-            statements, self._arenas, self._newer, opened or NO_SEGMENTS, namespaces, scope, nearness
-        ).found
+            opened = NO_SEGMENTS
+        return self._legs(statements, self._arenas, self._newer, opened, namespaces, scope, nearness).found
 
     def _segments(
         self, statements: SqliteStatements, state: State, nearness: Nearness | None
@@ -476,4 +485,4 @@ class _Asking(AbstractContextManager[Asking]):
     def load(self, keys: Sequence[Key], now: datetime) -> Mapping[Key, Loaded]:
         moment = to_micros(now)
         found = self._statements.rows("load", numbers=str(list(keys)), now=moment)
-        return {row[0]: rows.loaded(row, moment) for row in found}
+        return rows.loaded(map(_NUMBER, found), found, moment)
