@@ -789,6 +789,7 @@ typedef struct Asked {
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
     int stage, is_shared, is_helped, is_looked, era;
+    struct Asked *behind; /* who waits for the helper, too */
 } Asked;
 
 static void make_ready(Asked *asked);
@@ -847,7 +848,7 @@ static void *help(void *nothing)
     for (;;) {
         while (!waiting) pthread_cond_wait(&news, &turn);
         Asked *asked = waiting;
-        waiting = NULL;
+        waiting = asked->behind;
         if (asked->next >= asked->end) continue;
         asked->is_helped = 1;
         see_that_it_is_ready(asked);
@@ -922,15 +923,18 @@ static int has_helper(void)
     return is_there;
 }
 
-/* Let the helper begin, if it has nothing else to do. It is told once the turn is free: else it would wake up only to wait
-   for that. */
+/* Let the helper begin, or go on with this once it is done with what it was asked before. It is told once the turn is free:
+   else it would wake up only to wait for that. */
 static void ask_helper(Asked *asked, Py_ssize_t worth)
 {
     LOCK
     asked->era = era;
-    const int is_worth_it = asked->end - asked->start >= worth && !waiting && has_helper();
+    asked->behind = NULL;
+    const int is_worth_it = asked->end - asked->start >= worth && has_helper();
     if (is_worth_it) {
-        waiting = asked;
+        Asked **last = &waiting;
+        while (*last) last = &(*last)->behind;
+        *last = asked;
         keep_helper_away();
     }
     UNLOCK
@@ -953,7 +957,11 @@ static void mind_fork(Asked *asked)
 static void part_from_helper(Asked *asked)
 {
     LOCK
-    if (waiting == asked) waiting = NULL;
+    for (Asked **each = &waiting; *each; each = &(*each)->behind)
+        if (*each == asked) {
+            *each = asked->behind;
+            break;
+        }
     while (asked->is_helped) pthread_cond_wait(&done, &turn);
     UNLOCK
 }
