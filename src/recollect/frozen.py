@@ -205,10 +205,17 @@ class Later:
         if name not in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         made = self._awaited()
-        for field in fields:
-            if hasattr(made, field):
-                object.__setattr__(self, field, getattr(made, field))
+        _filling(type(self), type(made))(self, made)
         return getattr(made, name)
+
+
+@cache
+def _filling(kind: Any, given: Any) -> Callable[[Later, object], None]:
+    """What takes over the fields of a frozen class that an object of another class has, or of the same."""
+    shared = [name for name in kind.__slots__ if hasattr(given, name)]
+    known = {f"_set_{name}": kind.__dict__[name].__set__ for name in shared}
+    lines = [f"_set_{name}(_made, _given.{name})" for name in shared]
+    return _function(_written[kind], "fill", ["_made", "_given"], lines, known)
 
 
 def beginning(kind: type[Made], *fields: str) -> Callable[..., Made]:
