@@ -201,11 +201,12 @@ class Later:
 
     def __getattr__(self, name: str) -> Any:
         """Of a field that nobody has filled yet."""
-        fields: tuple[str, ...] = type(self).__slots__
-        if name not in fields:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        kind: Any = type(self)
+        if name not in kind.__slots__:
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         made = self._awaited()
-        _filling(type(self), type(made))(self, made)
+        given: Any = type(made)
+        _filling(kind, given)(self, made)
         return getattr(made, name)
 
 
