@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 SAMPLE = 16_384
 _HELD = 0.78
 """So much of what varies the directions hold."""
-_MOST = 2 / 3
+_MOST = 1 / 2
 """More directions than so many for each dimension would save nothing."""
 _TOGETHER = 32
 """What so many directions come to is added up at once."""
