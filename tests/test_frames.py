@@ -74,6 +74,16 @@ def test_where_no_direction_is_better_than_another_there_are_none() -> None:
     assert len(segment_of(same, Frame.made(same.mean(axis=0), same))) == 100
 
 
+def test_what_is_no_number_has_no_part_in_it() -> None:
+    matrix = along_few(3_000, 130)
+    centre = matrix.mean(axis=0)
+    broken = np.concatenate(
+        [matrix, np.full((1, 130), np.nan, np.float32), np.full((1, 130), np.inf, np.float32)]
+    )
+    assert Frame.made(centre, broken).is_same(Frame.made(centre, matrix))
+    assert not len(Frame.made(np.full(130, np.nan, np.float32), matrix).directions)
+
+
 def test_what_is_coded_along_directions() -> None:
     matrix = along_few(100, 130)
     frame = framed(matrix)

@@ -51,6 +51,7 @@ class Frame(NamedTuple):
     @classmethod
     def made(cls, centre: Floats, some: Floats) -> Frame:
         """With the directions of some vectors, if few hold most of what varies."""
+        some = some[np.isfinite(some - centre).all(axis=1)]  # as a damaged row may not be
         found = _directions(some - centre)
         if not len(found):
             return cls.plain(centre)
