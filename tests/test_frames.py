@@ -119,9 +119,9 @@ def test_the_nearest_ten_are_those_of_an_exact_search(
     shared, inside = 0.0, 0.0
     with loops():
         for question in questions:
-            found = np.array(segment.near(segment.span(1), question, 50)()[0][:10]) - 1
+            found = np.array(segment.near(segment.span(1), question, 50)().columns()[0][:10]) - 1
             shared += _share(matrix, found, question)
-            found = np.array(segment.near(segment.span(1), question, 50, scope)()[0][:10]) - 1
+            found = np.array(segment.near(segment.span(1), question, 50, scope)().columns()[0][:10]) - 1
             assert np.isin(found + 1, scope).all()
             inside += _share(matrix[scope - 1], np.searchsorted(scope, found + 1), question)
     assert shared / len(questions) >= 0.98
@@ -139,7 +139,7 @@ def test_any_span_is_looked_through_and_nobody_else(span: tuple[int, int]) -> No
     segment = segment_of(matrix)
     start, end = span
     for at in range(start, end, (end - start) // 20):
-        found = kernel.nearest(segment, matrix[at], span, Looked(1_000, 100, 8))()[0]
+        found = kernel.nearest(segment, matrix[at], span, Looked(1_000, 100, 8))().columns()[1]
         assert found[0] == at + 1
         assert len(found) == 100
         assert min(found) > start
@@ -151,7 +151,7 @@ def test_what_lies_far_from_the_sample_is_found_as_well() -> None:
     matrix = matrix[np.argsort(matrix @ matrix[0])]
     segment = segment_of(matrix)
     for question in (matrix[-1], matrix[0], -matrix[-1]):
-        found = kernel.nearest(segment, question, (0, 40_000), Looked(1_000, 100, 8))()[0]
+        found = kernel.nearest(segment, question, (0, 40_000), Looked(1_000, 100, 8))().columns()[1]
         assert len(found) == 100
         assert _share(matrix, np.array(found[:10]) - 1, question) >= 0.9
 
@@ -162,9 +162,9 @@ def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> Non
     for question in along_few(20, 130, seed=2):
         ask = partial(kernel.nearest, segment, question, (0, 40_000), Looked(1_000, 10, 8))
         monkeypatch.setattr(kernel, "WORTH_HELP", 10**9)
-        alone = ask()()[0]
+        alone = ask()().columns()[1]
         monkeypatch.setattr(kernel, "WORTH_HELP", 0)
-        assert len({*alone} & {*ask()()[0]}) >= 9
+        assert len({*alone} & {*ask()().memories.numbers()}) >= 9
 
 
 def test_who_was_struck_out_takes_nobodys_place() -> None:
@@ -175,7 +175,7 @@ def test_who_was_struck_out_takes_nobodys_place() -> None:
     assert not segment.coded.rows[gone].any()
     for loops in (nullcontext, by_numpy):
         with loops():
-            found = kernel.nearest(segment, matrix[8], (0, 20_000), Looked(1_000, 500, 8))()[0]
+            found = kernel.nearest(segment, matrix[8], (0, 20_000), Looked(1_000, 500, 8))().columns()[1]
         assert len(found) == 500
         assert not [number for number in found if (number - 1) % 4]
 
@@ -193,7 +193,7 @@ def test_a_frame_is_kept_when_segments_are_merged_and_what_is_coded_copied(
     for name in Coded._fields[3:]:
         assert np.array_equal(getattr(merged.coded, name)[:3_000], getattr(old.coded, name))
     for at in range(0, 6_000, 97):
-        assert merged.near(merged.span(1), matrix[at], 5)()[0][0] == at + 1
+        assert merged.near(merged.span(1), matrix[at], 5)().columns()[0][0] == at + 1
 
 
 def test_what_has_grown_to_many_times_as_much_has_a_frame_of_its_own(tmp_path: Path, small: None) -> None:
@@ -206,7 +206,7 @@ def test_what_has_grown_to_many_times_as_much_has_a_frame_of_its_own(tmp_path: P
     assert len(merged.frame.directions)
     assert not merged.frame.is_same(old.frame)
     for at in range(0, 18_000, 997):
-        assert merged.near(merged.span(1), matrix[at], 5)()[0][0] == at + 1
+        assert merged.near(merged.span(1), matrix[at], 5)().columns()[0][0] == at + 1
 
 
 def test_few_have_no_directions_and_a_merge_without_a_compiler_leaves_none(
@@ -222,7 +222,7 @@ def test_few_have_no_directions_and_a_merge_without_a_compiler_leaves_none(
     merged = VectorSegment(*files.read(both))
     assert not len(merged.frame.directions)
     for at in range(0, 4_000, 97):
-        assert merged.near(merged.span(1), matrix[at], 5)()[0][0] == at + 1
+        assert merged.near(merged.span(1), matrix[at], 5)().columns()[0][0] == at + 1
 
 
 class TestAFileThatLies:
@@ -241,7 +241,7 @@ class TestAFileThatLies:
         for name in ("steps", "ranges"):
             nothing = segment_of(matrix)
             lying = segment_of(matrix, **{name: np.full_like(getattr(nothing.frame, name), np.nan)})
-            assert len(kernel.nearest(lying, matrix[0], (0, 9_000), Looked(1_000, 2, 2))()[0]) <= 2
+            assert len(kernel.nearest(lying, matrix[0], (0, 9_000), Looked(1_000, 2, 2))().memories) <= 2
 
     def test_vectors_that_do_not_fit_what_they_are_coded_into(self) -> None:
         matrix = along_few(200, 130)

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.store.base import Candidate
-from recollect.store.packed import Packed
+from recollect.store.packed import Packed, Scored, Similarities
 from recollect.store.sqlite.derived import bm25, codes, facts, kernel
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.codes import Asked, Coded
@@ -119,6 +119,19 @@ def some_leaf(chance: np.random.Generator, first: int, some_are_barred: bool) ->
     return leaf_of(segment, *spans, permitted=barred, masked=masked)
 
 
+def search(
+    leaves: list[Leaf],
+    wanted: list[Wanted],
+    most: int,
+    *,
+    counted: Statistics = COUNTED,
+    doubled: int = 0,
+) -> tuple[list[int], list[float]]:
+    """The best, and what they score."""
+    found = kernel.search(leaves, wanted, counted, most, doubled)
+    return found.numbers(), found.scores()
+
+
 @settings(max_examples=200)
 @given(SEEDS, st.integers(1, 40), st.booleans(), st.booleans(), st.integers(0, 2), st.integers(1, 3))
 def test_the_best_matches_are_the_same_and_the_best(
@@ -129,7 +142,7 @@ def test_the_best_matches_are_the_same_and_the_best(
     one_each: list[Wanted] = [(letter, None) for letter in (b"a", b"c", b"b", b"x")]
     wanted = TOGETHER if together else one_each
     doubled = min(doubled, len(wanted))
-    (numbers, scores), (expected, also) = both(partial(kernel.search, leaves, wanted, COUNTED, most, doubled))
+    (numbers, scores), (expected, also) = both(partial(search, leaves, wanted, most, doubled=doubled))
     assert numbers == expected
     assert scores == pytest.approx(also) == sorted(scores, reverse=True)
     assert len(numbers) <= most
@@ -149,7 +162,7 @@ def test_nobody_better_is_left_out(seed: int) -> None:
     lengths = chance.integers(1, 100, size)
     terms = made_terms(chance, lengths.tolist())
     segment = segment_of(terms, lengths.tolist())
-    numbers, scores = kernel.search([leaf_of(segment)], one_by_one(terms), COUNTED, most)
+    numbers, scores = search([leaf_of(segment)], one_by_one(terms), most)
     everyone = np.zeros(size)
     for term in terms:
         docs, often = np.array(term.docs, np.intp), np.array(term.codes, np.intp) >> 8
@@ -162,7 +175,7 @@ def test_of_many_that_are_equally_good_the_first_are_taken() -> None:
     size = 70_000
     segment = segment_of([Term(range(size), [(1 << 8) | 12] * size)], [12] * size)
     for span in ((0, size), (17, 40_000)):
-        ask = partial(kernel.search, [leaf_of(segment, span)], [(b"a", None)], COUNTED, 10)
+        ask = partial(search, [leaf_of(segment, span)], [(b"a", None)], 10)
         for numbers, scores in both(ask):
             assert numbers == [100 + span[0] + at for at in range(10)]
             assert len(set(scores)) == 1
@@ -173,9 +186,7 @@ def test_many_who_were_struck_out_leave_room_for_the_others() -> None:
     struck = Term(range(3_000), [0] * 3_000)
     term = Term(range(size), [(1 << 8) | 12] * (size - 1) + [(5 << 8) | 12])
     segment = segment_of([struck, term], [12] * size)
-    for numbers, _ in both(
-        partial(kernel.search, [leaf_of(segment)], one_by_one([struck, term]), COUNTED, 3)
-    ):
+    for numbers, _ in both(partial(search, [leaf_of(segment)], one_by_one([struck, term]), 3)):
         assert numbers == [100 + size - 1, 100, 101]
 
 
@@ -183,7 +194,7 @@ def test_many_who_were_struck_out_have_many_terms_that_begin_alike() -> None:
     size = 5_000
     terms = [Term(range(size), [0] * (size - 1) + [(1 << 8) | 12]) for _ in range(8)]
     segment = segment_of(terms, [12] * size)
-    for numbers, _ in both(partial(kernel.search, [leaf_of(segment)], TOGETHER, COUNTED, 10)):
+    for numbers, _ in both(partial(search, [leaf_of(segment)], TOGETHER, 10)):
         assert numbers == [100 + size - 1]
 
 
@@ -274,8 +285,8 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     parts = [part_of(segment, (start, cut), stale), part_of(segment, (cut, size))]
 
     def told() -> tuple[list[Candidate], list[int]]:
-        nobody, (rows, left) = kernel.told([([], []), (wanted, scores)], parts, within, aside)
-        assert nobody == (b"", [])
+        assert kernel.told(Scored(), parts, within, aside) == (b"", [])
+        rows, left = kernel.told(Scored.of(wanted, scores), parts, within, aside)
         return list(Packed(rows, [segment.facts.names] * 2)), left
 
     found, expected = both(told)
@@ -317,7 +328,7 @@ def directions(count: int) -> Any:
 
 def places_in(found: kernel.Nearest) -> Any:
     """Where in the segment they stand; numbers and memories say the same."""
-    numbers, memories, _ = found
+    numbers, memories, _ = found.columns()
     assert [number - 1_000 for number in numbers] == [memory - 100 for memory in memories]
     return np.array(numbers, np.intp) - 1_000
 
@@ -329,16 +340,19 @@ def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int)
     segment = vectors_of(matrix)
     segment.coded.scale[::7] = 0  # struck out
     vector = chance.standard_normal(dimensions).astype(np.float32)
-    wanted = np.flatnonzero(chance.random(200) < 0.3).tolist()
+    wanted = np.flatnonzero(chance.random(200) < 0.3)
+    in_any_order, apart = chance.permutation(wanted), int(chance.integers(1, 7))
+    numbers = np.repeat(in_any_order, apart)
+    numbers[np.arange(len(numbers)) % apart > 0] = 107  # what stands between them is none of them
 
-    def similar() -> dict[int, float]:
-        known: dict[int, float] = {}
-        kernel.similar(segment, vector, wanted, (5, 60), known)
-        return known
+    def similar() -> Similarities:
+        return Similarities(kernel.similar(segment, vector, numbers.tobytes(), 8 * apart, (5, 60)))
 
     found, expected = both(similar)
     assert list(found) == list(expected)
-    assert list(found) == [memory for memory in wanted if 105 <= memory < 160 and memory % 7 != 100 % 7]
+    assert list(found) == [
+        memory for memory in wanted.tolist() if 105 <= memory < 160 and memory % 7 != 100 % 7
+    ]
     size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
     for memory, near in found.items():
         assert near == pytest.approx(expected[memory], abs=1e-5 * size)
@@ -377,15 +391,16 @@ def test_the_nearest_of_some_places_are_the_same_and_right(
     vector = chance.standard_normal(dimensions).astype(np.float32)
     places = np.flatnonzero(chance.random(60) < 0.6)
     found, expected = both(lambda: kernel.nearest_at(segment, vector, places, Looked(0, most, exact))())
-    assert found[:2] == expected[:2]
+    assert found.columns()[:2] == expected.columns()[:2]
     alive = places[places % 7 > 0]
-    assert len(found[0]) == min(most, len(alive))
+    assert len(found.memories) == min(most, len(alive))
     assert set(places_in(found).tolist()) <= set(alive.tolist())
     size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
-    assert found[2] == pytest.approx(expected[2], abs=1e-5 * size)
+    scores = found.memories.scores()
+    assert scores == pytest.approx(expected.memories.scores(), abs=1e-5 * size)
     if exact >= most >= len(alive):
         exactly = sorted((float(matrix[at] @ vector) for at in alive), reverse=True)
-        assert found[2] == pytest.approx(exactly, abs=2e-5 * size)
+        assert scores == pytest.approx(exactly, abs=2e-5 * size)
 
 
 @settings(max_examples=25)
@@ -405,10 +420,10 @@ def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
     found = kernel.nearest(segment, vector, (start, end), Looked(most, most, 0))()
     places = places_in(found)
     assert len(set(places.tolist())) == len(places) == min(most, end - start)
-    assert found[2] == sorted(found[2], reverse=True)
-    near: dict[int, float] = {}
-    kernel.similar(segment, vector, sorted(found[1]), (start, end), near)
-    assert found[2] == pytest.approx(sorted(near.values(), reverse=True), rel=1e-4, abs=1e-3)
+    scores = found.memories.scores()
+    assert scores == sorted(scores, reverse=True)
+    near = kernel.similar(segment, vector, found.memories.pairs, 16, (start, end))
+    assert scores == pytest.approx(sorted(near.scores(), reverse=True), rel=1e-4, abs=1e-3)
     estimates = Asked(vector - segment.frame.centre).estimates(segment.coded, np.arange(count))
     best = np.sort(estimates[start:end])[-len(places) :]
     assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
@@ -436,7 +451,8 @@ def test_a_question_that_nobody_waits_for_is_dropped() -> None:
     segment = vectors_of(matrix)
     for _ in range(50):
         kernel.nearest(segment, matrix[0], (0, len(matrix)), Looked(100, 10, 8))
-    assert kernel.nearest(segment, matrix[3], (0, len(matrix)), Looked(100, 10, 8))()[1][0] == 103
+    found = kernel.nearest(segment, matrix[3], (0, len(matrix)), Looked(100, 10, 8))()
+    assert found.memories.numbers()[0] == 103
 
 
 def test_many_may_ask_at_once() -> None:
@@ -444,7 +460,8 @@ def test_many_may_ask_at_once() -> None:
     segment = vectors_of(matrix)
 
     def nearest(at: int) -> int:
-        return kernel.nearest(segment, matrix[at], (0, len(matrix)), Looked(500, 10, 8))()[1][0] - 100
+        found = kernel.nearest(segment, matrix[at], (0, len(matrix)), Looked(500, 10, 8))()
+        return found.memories.numbers()[0] - 100
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(nearest, range(200))) == list(range(200))
@@ -478,9 +495,9 @@ def test_of_those_that_are_looked_at_closely_the_best_are_given(seed: int, most:
     closely = ask(Looked(200, 200, 200), permitted)()
     if permitted is not None:
         assert permitted[places_in(closely) - start].all()
-    assert found[2] == pytest.approx(closely[2][:most], rel=0.02)
+    assert found.memories.scores() == pytest.approx(closely.memories.scores()[:most], rel=0.02)
     exact = matrix[places_in(found)] @ vector
-    assert found[2] == pytest.approx(exact.tolist(), abs=1e-3)
+    assert found.memories.scores() == pytest.approx(exact.tolist(), abs=1e-3)
 
 
 def test_who_was_struck_out_takes_nobodys_place() -> None:
@@ -488,11 +505,11 @@ def test_who_was_struck_out_takes_nobodys_place() -> None:
     segment = vectors_of(matrix)
     ask = partial(kernel.nearest, segment, matrix[7], (0, 3_000), Looked(1_000, 500, 8))
     for found in both(lambda: ask()()):
-        assert found[1][0] == 107
+        assert found.memories.numbers()[0] == 107
     codes.clear(segment.coded._asdict(), np.flatnonzero(np.arange(3_000) % 4 > 0))
     for found in both(lambda: ask()()):
-        assert len(found[1]) == 500
-        assert not [memory for memory in found[1] if memory % 4]
+        assert len(found.memories) == 500
+        assert not [memory for memory in found.memories.numbers() if memory % 4]
 
 
 class TestAFileThatLies:
@@ -512,14 +529,14 @@ class TestAFileThatLies:
         size = 4_096
         segment = segment_of([Term(range(size), [5] * size)] * 2, [12] * size)
         for wanted in (TOGETHER * 3, one_by_one([Term([], [])] * 2)):
-            for numbers, _ in both(partial(kernel.search, [leaf_of(segment)], wanted, COUNTED, 10)):
+            for numbers, _ in both(partial(search, [leaf_of(segment)], wanted, 10)):
                 assert numbers == []
 
     def test_a_store_whose_memories_have_no_length(self) -> None:
         size = 4_096
         segment = segment_of([Term(range(size), [(1 << 8) | 12] * size)] * 3, [12] * size)
-        ask = partial(kernel.search, [leaf_of(segment)], one_by_one([Term([], [])] * 3), Statistics(9, 0), 10)
-        for numbers, _ in both(ask):
+        wanted = one_by_one([Term([], [])] * 3)
+        for numbers, _ in both(partial(search, [leaf_of(segment)], wanted, 10, counted=Statistics(9, 0))):
             assert numbers == list(range(100, 110))
 
     @pytest.mark.parametrize("name", ["lengths", "kinds", "created", "places", "speakers", "cuts", "codes"])
@@ -549,7 +566,7 @@ class TestAFileThatLies:
         for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
             lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                kernel.told([([100], [1.0])], [part_of(lying, (0, 1))], Within(255), frozenset())
+                kernel.told(Scored.of([100], [1.0]), [part_of(lying, (0, 1))], Within(255), frozenset())
 
     def test_vectors_of_different_lengths(self) -> None:
         matrix = np.eye(8, dtype=np.float32)
@@ -563,7 +580,7 @@ class TestAFileThatLies:
             with pytest.raises(IndexError):
                 kernel.nearest(vectors_of(matrix), matrix[0], span, Looked(2, 2, 2))
             with pytest.raises(IndexError):
-                kernel.similar(vectors_of(matrix), matrix[0], [101], span, {})
+                kernel.similar(vectors_of(matrix), matrix[0], Scored.of([101], [0]).pairs, 16, span)
 
     def test_a_vector_that_is_not_there(self) -> None:
         matrix = np.eye(8, dtype=np.float32)
@@ -575,7 +592,7 @@ class TestAFileThatLies:
         matrix = np.eye(8, dtype=np.float32)
         for name in ("trust", "offset", "scale"):
             nothing = vectors_of(matrix, **{name: np.full(8, np.nan, np.float32)})
-            assert len(kernel.nearest(nothing, matrix[0], (0, 8), Looked(2, 2, 2))()[0]) <= 2
+            assert len(kernel.nearest(nothing, matrix[0], (0, 8), Looked(2, 2, 2))().memories) <= 2
 
     @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5), st.integers(1, 2))
     def test_positions_in_any_order(self, docs: list[int], most: int, together: int) -> None:
@@ -595,4 +612,4 @@ class TestAFileThatLies:
         terms = [Term(docs, codes)] * together
         segment = segment_of(terms, [3] * 10, **others)
         wanted = TOGETHER if together > 1 else one_by_one(terms)
-        return kernel.search([leaf_of(segment, span)], wanted, COUNTED, most)
+        return search([leaf_of(segment, span)], wanted, most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.store.base import Candidate
-from recollect.store.packed import LARGEST, Packed, Packing, keys_of, speakers_of
+from recollect.store.packed import LARGEST, Packed, Packing, Scored, Similarities, numbers_of, speakers_of
 
 THREE = [
     Candidate(7, 2.5, 3, 0, "Ann", 12, 1_000),
@@ -36,11 +36,34 @@ def test_it_has_the_candidates_in_their_order(packed: Packed) -> None:
 
 
 def test_it_tells_keys_and_speakers_without_making_candidates(packed: Packed) -> None:
-    assert keys_of(packed) == [0, 1, 2]
+    assert packed.keys() == [0, 1, 2] == _apart(*numbers_of(packed))
     assert speakers_of(packed) == {"Ann", "Bob"} == speakers_of(THREE)
-    assert keys_of(THREE) == [7, 9, 2**40]
+    assert _apart(*numbers_of(THREE)) == [7, 9, 2**40]
     assert speakers_of(Packed(packed[1:2].rows, packed.names)) == set()  # type: ignore[attr-defined]
     assert speakers_of(Packed(b"", ())) == set()
+
+
+def _apart(numbers: bytes, apart: int) -> list[int]:
+    """What stands in the eight bytes at the beginning of each so many."""
+    return memoryview(numbers).cast("q")[:: apart // 8].tolist()
+
+
+def test_who_scores_what_is_told_in_the_order_in_which_it_was_given() -> None:
+    scored = Scored.of([7, -4, 2**40], [0.5, 1.5, -2.0])
+    assert (len(scored), scored.numbers(), scored.scores()) == (3, [7, -4, 2**40], [0.5, 1.5, -2.0])
+    assert scored[:2] == Scored.of([7, -4], [0.5, 1.5])
+    assert scored[2:].numbers() == [2**40]
+    assert len(Scored()) == 0
+    assert scored != Scored.of([7], [0.5])
+
+
+def test_how_near_memories_are_is_a_mapping_like_any_other() -> None:
+    near = Similarities(Scored.of([7, 4], [0.5, 0.25]))
+    assert {**near} == dict(near.items()) == {7: 0.5, 4: 0.25} == near
+    assert (len(near), 9 in near, near.get(9)) == (2, False, None)
+    assert repr(near) == "{7: 0.5, 4: 0.25}"
+    with pytest.raises(KeyError):
+        near[9]
 
 
 def test_keys_and_sessions_of_any_kind_are_numbered_alike() -> None:

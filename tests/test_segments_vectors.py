@@ -95,7 +95,7 @@ def shared_with_exact(segment: VectorSegment, matrix: Any, questions: Any) -> fl
     """Which part of the ten nearest a segment finds."""
     shared = 0.0
     for question in questions:
-        numbers, _, _ = segment.near(segment.span(0), question, 50)()
+        numbers, _, _ = segment.near(segment.span(0), question, 50)().columns()
         best = matrix[np.array(numbers[:10]) - 1] @ question
         exact = np.sort(matrix @ question)[::-1][:10]
         shared += float(np.mean(best >= exact[-1] - 1e-6))
@@ -169,7 +169,7 @@ def test_ten_are_found_as_surely_as_a_hundred(tmp_path: Path) -> None:
     segment = made(tmp_path / "vectors.segment", matrix[:20_000])
     shared = 0
     for question in matrix[20_000:]:
-        ten, hundred = (segment.near(segment.span(0), question, most)()[0] for most in (10, 100))
+        ten, hundred = (segment.near(segment.span(0), question, most)().columns()[0] for most in (10, 100))
         shared += len({*ten} & {*hundred[:10]})
     assert shared >= 396
 
@@ -178,11 +178,11 @@ def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
     matrix = random_directions(700, 259)
     segment = made(tmp_path / "vectors.segment", matrix, spaces=7)
     for space in range(7):
-        numbers, _, scores = segment.near(segment.span(space), matrix[0], 200)()
+        numbers, _, scores = segment.near(segment.span(space), matrix[0], 200)().columns()
         assert len(numbers) == 100
         assert scores == sorted(scores, reverse=True)
-        assert len(segment.near(segment.span(space), matrix[0], 10)()[0]) == 10
-    assert segment.near(segment.span(8), matrix[0], 10)() == ([], [], [])
+        assert len(segment.near(segment.span(space), matrix[0], 10)().columns()[0]) == 10
+    assert segment.near(segment.span(8), matrix[0], 10)().columns() == ([], [], [])
 
 
 def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
@@ -197,7 +197,10 @@ def test_merged_segments_lose_nothing(tmp_path: Path) -> None:
         path = tmp_path / f"{turn}.segment"
         assert vectors.write(path, [part], old) == 300 * (turn + 1)
         old = [VectorSegment(*files.read(path))]
-    hits = [old[0].near(old[0].span(number % 2), matrix[number - 1], 1)()[0][0] for number in range(1, 901)]
+    hits = [
+        old[0].near(old[0].span(number % 2), matrix[number - 1], 1)().columns()[0][0]
+        for number in range(1, 901)
+    ]
     assert hits == list(range(1, 901))
 
 
@@ -401,7 +404,7 @@ def test_the_last_digits_are_the_same_from_the_file_as_where_it_is_mapped(tmp_pa
     for question in matrix[:50]:
         found = mapped.near(mapped.span(1), question, 20)()
         assert read.near(read.span(1), question, 20)() == found
-        assert found[2][0] == pytest.approx(1.0, abs=1e-5)
+        assert found.memories.scores()[0] == pytest.approx(1.0, abs=1e-5)
     path.unlink()
     assert read.near(read.span(1), matrix[3], 20)() == mapped.near(mapped.span(1), matrix[3], 20)()
     assert (

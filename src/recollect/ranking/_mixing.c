@@ -16,6 +16,13 @@ typedef struct {
     PyObject *names;
 } Leg;
 
+/* How near some are, who may or may not be in the legs; nobody twice. */
+typedef struct {
+    Py_buffer held;
+    const Scored *pairs;
+    Py_ssize_t count;
+} Extra;
+
 /* How the ranking reckons: the constants of fuse.py, context.py and score.py, and what this question asks. */
 typedef struct {
     double narrowest, compared, usual_words, near, next, short_text, recency, another_speaker, outside_time;
@@ -117,7 +124,7 @@ static void share_words(Mixed *mixed, const Rules *rules)
 }
 
 /* The cosine from the lowest of the list to the best. Others whose cosine is known have a share, too, if only here. */
-static int share_meaning(Mixed *mixed, const Rules *rules, PyObject *extra)
+static void share_meaning(Mixed *mixed, const Rules *rules, const Extra *extra)
 {
     double high = -INFINITY, low = INFINITY;
     for (Py_ssize_t at = 0; at < mixed->count; at++) {
@@ -126,13 +133,10 @@ static int share_meaning(Mixed *mixed, const Rules *rules, PyObject *extra)
         low = fmin(low, mixed->items[at].similarity);
     }
     const double width = fmax(high - low, rules->narrowest);
-    PyObject *key, *value;
-    Py_ssize_t place = 0;
-    while (PyDict_Next(extra, &place, &key, &value)) {
-        const double similarity = PyFloat_AsDouble(value);
-        const Py_ssize_t known = slot_of(&mixed->index, PyLong_AsLongLong(key), 0)->place;
+    for (Py_ssize_t at = 0; at < extra->count; at++) {
+        const double similarity = extra->pairs[at].score;
+        const Py_ssize_t known = slot_of(&mixed->index, extra->pairs[at].key, 0)->place;
         Item *item = known < 0 ? NULL : mixed->items + known;
-        if (PyErr_Occurred()) return 0;
         if (item && item->nearness) continue;
         const double share = similarity > high - width ? 1 - (high - similarity) / width : 0;
         mixed->shares[mixed->known++] = share;
@@ -147,7 +151,6 @@ static int share_meaning(Mixed *mixed, const Rules *rules, PyObject *extra)
         item->by_meaning = 1 - (high - item->similarity) / width;
         mixed->shares[mixed->known++] = item->by_meaning;
     }
-    return 1;
 }
 
 /* Put so many of the highest first, in order: few of many are ever moved. */
@@ -179,12 +182,12 @@ static double within(double value, double least, double most)
 }
 
 /* How much each leg counts for this question. */
-static int lean(Mixed *mixed, const Rules *rules, PyObject *extra)
+static void lean(Mixed *mixed, const Rules *rules, const Extra *extra)
 {
-    if (mixed->near && !share_meaning(mixed, rules, extra)) return 0;
+    if (mixed->near) share_meaning(mixed, rules, extra);
     if (mixed->words) share_words(mixed, rules);
     const double total = (mixed->words ? rules->words : 0) + (mixed->near ? rules->meaning : 0);
-    if (!total) return 1;
+    if (!total) return;
     double words = mixed->words && mixed->near ? rules->words / total : mixed->words ? 1 : 0;
     if (mixed->words && mixed->near && mixed->known >= rules->compared) {
         double lean = -standing_out(mixed->shares, mixed->known, rules);
@@ -197,7 +200,6 @@ static int lean(Mixed *mixed, const Rules *rules, PyObject *extra)
     }
     mixed->weight_of_words = words;
     mixed->weight_of_meaning = 1 - words;
-    return 1;
 }
 
 /* What is noted for each place in a session, in the order of the places. */
@@ -366,10 +368,10 @@ static PyObject *may_win(Mixed *mixed, const Rules *rules)
     return result ? Py_BuildValue("nN", left, result) : NULL;
 }
 
-static PyObject *mixed_and_lent(Mixed *mixed, const Rules *rules, const Leg *keyword, const Leg *semantic, PyObject *extra)
+static PyObject *mixed_and_lent(Mixed *mixed, const Rules *rules, const Leg *keyword, const Leg *semantic, const Extra *extra)
 {
     take_in(mixed, keyword, semantic);
-    if (!lean(mixed, rules, extra)) return NULL;
+    lean(mixed, rules, extra);
     for (Py_ssize_t at = 0; at < mixed->count; at++) {
         Item *item = mixed->items + at;
         const double base = mixed->weight_of_words * item->by_words + mixed->weight_of_meaning * item->by_meaning;
@@ -379,7 +381,7 @@ static PyObject *mixed_and_lent(Mixed *mixed, const Rules *rules, const Leg *key
     return may_win(mixed, rules);
 }
 
-static PyObject *ranked(Rules *rules, const Leg *keyword, const Leg *semantic, PyObject *extra)
+static PyObject *ranked(Rules *rules, const Leg *keyword, const Leg *semantic, const Extra *extra)
 {
     Mixed mixed = {.words = keyword->count, .near = semantic->count, .scale = 1};
     const Py_ssize_t most = mixed.words + mixed.near;
@@ -387,7 +389,7 @@ static PyObject *ranked(Rules *rules, const Leg *keyword, const Leg *semantic, P
     if (rules->limit > most + 1) rules->limit = most + 1;
     mixed.items = calloc(most + 1, sizeof(Item));
     mixed.bases = malloc((most + 1) * sizeof(double));
-    mixed.shares = malloc((most + PyDict_Size(extra) + 1) * sizeof(double));
+    mixed.shares = malloc((most + extra->count + 1) * sizeof(double));
     const int is_room = make_index(&mixed.index, most) && make_index(&mixed.places, most);
     if (!is_room || !mixed.items || !mixed.bases || !mixed.shares) PyErr_NoMemory();
     else result = mixed_and_lent(&mixed, rules, keyword, semantic, extra);
@@ -406,23 +408,32 @@ static int take_leg(Leg *leg)
     return leg->held.len % (Py_ssize_t)sizeof(Row) == 0;
 }
 
+static int take_extra(Extra *extra)
+{
+    extra->pairs = extra->held.buf;
+    extra->count = extra->held.len / (Py_ssize_t)sizeof(Scored);
+    return extra->held.len % (Py_ssize_t)sizeof(Scored) == 0;
+}
+
 static PyObject *contenders(PyObject *self, PyObject *given)
 {
     Rules rules;
     Leg keyword, semantic;
-    PyObject *extra, *result = NULL;
-    if (!PyArg_ParseTuple(given, "y*Oy*OO!(ddddddddd)(dd)dppLO!pLLnd", &keyword.held, &keyword.names, &semantic.held,
-                          &semantic.names, &PyDict_Type, &extra, &rules.narrowest, &rules.compared, &rules.usual_words,
+    Extra extra;
+    PyObject *result = NULL;
+    if (!PyArg_ParseTuple(given, "y*Oy*Oy*(ddddddddd)(dd)dppLO!pLLnd", &keyword.held, &keyword.names, &semantic.held,
+                          &semantic.names, &extra.held, &rules.narrowest, &rules.compared, &rules.usual_words,
                           &rules.near, &rules.next, &rules.short_text, &rules.recency, &rules.another_speaker,
                           &rules.outside_time, &rules.words, &rules.meaning, &rules.number, &rules.is_cut,
                           &rules.drops_nothing, &rules.now, &PyFrozenSet_Type, &rules.meant, &rules.prefers, &rules.since,
                           &rules.until, &rules.limit, &rules.least))
         return NULL;
-    if (!take_leg(&keyword) || !take_leg(&semantic)) PyErr_SetString(PyExc_ValueError, "a candidate is cut off");
+    if (!take_leg(&keyword) || !take_leg(&semantic) || !take_extra(&extra)) PyErr_SetString(PyExc_ValueError, "a candidate is cut off");
     else if (rules.limit < 1) PyErr_SetString(PyExc_ValueError, "at least one must be wanted");
-    else result = ranked(&rules, &keyword, &semantic, extra);
+    else result = ranked(&rules, &keyword, &semantic, &extra);
     PyBuffer_Release(&keyword.held);
     PyBuffer_Release(&semantic.held);
+    PyBuffer_Release(&extra.held);
     return result;
 }
 

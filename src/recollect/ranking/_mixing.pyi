@@ -7,7 +7,7 @@ def contenders(
     keyword_names: Any,
     semantic: bytes,
     semantic_names: Any,
-    extra: dict[Any, float],
+    extra: bytes,
     constants: tuple[float, ...],
     weights: tuple[float, float],
     number: int,

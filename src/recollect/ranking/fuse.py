@@ -73,7 +73,7 @@ class Legs:
 
     keyword: Sequence[Candidate] = ()
     semantic: Sequence[Candidate] = ()
-    extra: dict[Key, float] = field(default_factory=dict)
+    extra: Mapping[Key, float] = field(default_factory=dict)
     cut: bool = False
     words: int = USUAL_WORDS
 

@@ -17,7 +17,7 @@ from recollect.ranking.score import (
     contenders,
 )
 from recollect.store.base import Candidate
-from recollect.store.packed import Packed, Packing
+from recollect.store.packed import Packed, Packing, Scored, Similarities
 
 try:
     from recollect.ranking import _mixing
@@ -53,13 +53,13 @@ def mixed(
         if drop_nothing:
             everyone.drop_nothing()
         return len(everyone), contenders(everyone, rules, limit)
-    keyword, semantic, extra = _packed(legs)
+    keyword, semantic, extra, is_packed = _packed(legs)
     count, found = _mixing.contenders(
         keyword.rows,
         keyword.names,
         semantic.rows,
         semantic.names,
-        extra,
+        extra.pairs,
         _CONSTANTS,
         (weights["keyword"], weights["semantic"]),
         legs.words,
@@ -71,7 +71,6 @@ def mixed(
         limit,
         rules.least,
     )
-    is_packed = extra is legs.extra
     return count, [
         _fused(
             (
@@ -88,16 +87,21 @@ def mixed(
     ]
 
 
-def _packed(legs: Legs) -> tuple[Packed, Packed, dict[Any, float]]:
-    """Both lists as numbers. Those of a backend that does not pack them are numbered here."""
+def _packed(legs: Legs) -> tuple[Packed, Packed, Scored, bool]:
+    """Both lists and who is similar as numbers, and whether the lists were so already. Those of a backend
+    that does not pack them are numbered here."""
     keyword = legs.keyword if isinstance(legs.keyword, Packed) else legs.keyword or _NOBODY
     semantic = legs.semantic if isinstance(legs.semantic, Packed) else legs.semantic or _NOBODY
     if isinstance(keyword, Packed) and isinstance(semantic, Packed):
-        return keyword, semantic, legs.extra
+        return keyword, semantic, _scored(legs.extra), True
     packing = Packing()
     sides = [packing.rows(side) for side in (legs.keyword, legs.semantic)]
-    extra = {packing.key(key): similarity for key, similarity in legs.extra.items()}
-    return Packed(sides[0], packing.names), Packed(sides[1], packing.names), extra
+    extra = Scored.of(map(packing.key, legs.extra), legs.extra.values())
+    return Packed(sides[0], packing.names), Packed(sides[1], packing.names), extra, False
+
+
+def _scored(extra: Mapping[Any, float]) -> Scored:
+    return extra.scored if isinstance(extra, Similarities) else Scored.of(extra, extra.values())
 
 
 def sharing(contents: Sequence[str], compared: int, least: float) -> list[tuple[int, int]]:

@@ -150,7 +150,7 @@ class Found(NamedTuple):
 
     by_words: Sequence[Candidate] = ()
     by_meaning: Sequence[Candidate] = ()
-    similarity: dict[Key, float] = {}  # noqa: RUF012 - nobody adds to it
+    similarity: Mapping[Key, float] = {}
 
 
 class Complete(NamedTuple):

@@ -1,8 +1,13 @@
-/* A candidate as it is packed: packed.py says what each number is. */
+/* Candidates as they are packed: packed.py says what each number is. */
 
 #pragma once
 
 #include <stdint.h>
+
+typedef struct {
+    int64_t key;
+    double score;
+} Scored;
 
 typedef struct {
     int64_t key;

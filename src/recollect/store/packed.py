@@ -2,21 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from struct import Struct
-from typing import Any, overload
+from typing import Any, cast, overload
 
+from recollect.lazy import lazy
 from recollect.store.base import Candidate, Key
 
+PAIR = Struct("=qd")
+"""Key and score."""
 ROW = Struct("=qdqqiiii")
 """Key, score, session (0: none), created, place in the session (-1: none), tokens, and who speaks: which of
 the names, and of which list of them."""
 LARGEST = 2**31 - 1
 _KEY, _SPEAKER, _LIST = 0, 10, 11
+_KEY_SIZE = 8
 _SIZE = ROW.size
 Names = Sequence[Sequence[str | None]]
 _candidate = partial(tuple.__new__, Candidate)
+
+
+class Scored:
+    """Memories by number, each with what it scores, in 16 bytes each."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: bytes = b"") -> None:
+        self.pairs = pairs
+
+    @classmethod
+    def of(cls, numbers: Iterable[int], scores: Iterable[float]) -> Scored:
+        """These.
+
+        >>> Scored.of([7, 4], [0.9, 0.5])
+        [(7, 0.9), (4, 0.5)]
+        """
+        return cls(b"".join(map(PAIR.pack, numbers, scores)))
+
+    def __len__(self) -> int:
+        return len(self.pairs) // PAIR.size
+
+    def __getitem__(self, some: slice) -> Scored:
+        start, end, _ = some.indices(len(self))
+        return Scored(self.pairs[start * PAIR.size : end * PAIR.size])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scored) and self.pairs == other.pairs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(PAIR.iter_unpack(self.pairs)))
+
+    def numbers(self) -> list[int]:
+        """Which memories they are."""
+        return memoryview(self.pairs).cast("q")[::2].tolist()
+
+    def scores(self) -> list[float]:
+        """What each scores."""
+        return [score for _, score in PAIR.iter_unpack(self.pairs)]
+
+
+class Similarities(Mapping[Key, float]):
+    """How near memories are, by their numbers: packed until somebody looks."""
+
+    def __init__(self, scored: Scored) -> None:
+        """Nobody stands twice in it."""
+        self.scored = scored
+
+    @lazy
+    def _known(self) -> dict[Key, float]:
+        return dict(zip(self.scored.numbers(), self.scored.scores(), strict=True))
+
+    def __getitem__(self, key: Key) -> float:
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self.scored)
+
+    def __repr__(self) -> str:
+        return repr(self._known)
 
 
 def packed_row(candidate: Candidate, key: int, session: int, speaker: int, names: int) -> bytes:
@@ -89,9 +159,11 @@ class Packed(Sequence[Candidate]):
         )
 
 
-def keys_of(candidates: Sequence[Candidate]) -> list[Any]:
-    """Which memories these are."""
-    return candidates.keys() if isinstance(candidates, Packed) else [each.key for each in candidates]
+def numbers_of(candidates: Sequence[Candidate]) -> tuple[bytes, int]:
+    """Which memories these are, where they have numbers: eight bytes each, and how many bytes apart."""
+    if isinstance(candidates, Packed):
+        return candidates.rows, _SIZE
+    return array("q", [cast("int", each.key) for each in candidates]).tobytes(), _KEY_SIZE
 
 
 def speakers_of(candidates: Sequence[Candidate]) -> set[str]:

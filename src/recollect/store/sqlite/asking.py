@@ -37,19 +37,17 @@ class Legs:
         self._fingerprint = nearness.generation.fingerprint if nearness and namespaces.have_replaced else None
 
     def found(self, words: Words | None) -> Found:
-        """What each leg finds in the scope; whoever must be read is read in one statement."""
+        """What each leg finds in the scope, the words first."""
         near, statements, namespaces, ground = self._near, self._statements, self._namespaces, self._ground
         worded = None
         if ground.leaves and namespaces and words and words.query:
             worded = by_words(statements, namespaces, words, ground, self._allowed)
         jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
-        rankings = [worded.first] if worded else []
-        if near:
-            rankings.append(near.first)  # from here on nothing happens beside it
-        judged = jury.judged(rankings, near.doubtful if near else ())
-        found = (
-            worded.found(jury, judged[0])
-            if worded
-            else search.match(statements, namespaces, self._scope, words)
-        )
-        return Found(found, near.found(jury, judged[-1]), near.similarities(found)) if near else Found(found)
+        if worded:
+            found = worded.found(jury, jury.judged(worded.first))
+        else:
+            found = search.match(statements, namespaces, self._scope, words)
+        if not near:
+            return Found(found)
+        similar = near.similarities(found)  # until here the vectors are looked through beside it
+        return Found(found, near.found(jury, jury.judged(near.first, near.doubtful)), similar)

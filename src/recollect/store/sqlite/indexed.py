@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from recollect.lazy import lazy
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
+from recollect.store.packed import Scored
 from recollect.store.sqlite.derived import kernel, spans
-from recollect.store.sqlite.derived.kernel import Leaf, Ranking, Wanted
+from recollect.store.sqlite.derived.kernel import Leaf, Wanted
 from recollect.store.sqlite.derived.newer import in_memory
 from recollect.store.sqlite.ground import Ground, leaf, of_these
 from recollect.store.sqlite.judging import WIDER, Jury, reach
@@ -55,11 +56,11 @@ class ByWords:
             self._allowed = _together(leaves, insisted, allowed)
 
     @lazy
-    def first(self) -> Ranking:
+    def first(self) -> Scored:
         """Who will be looked at first."""
         return self._best(reach(self._limit), self._allowed)
 
-    def _best(self, most: int, allowed: Numbers | None) -> Ranking:
+    def _best(self, most: int, allowed: Numbers | None) -> Scored:
         """The best memories, best first; of those `allowed` (ascending), if given."""
         leaves = self._leaves if allowed is None else of_these(self._leaves, allowed)
         return kernel.search(leaves, self._wanted, self._counted, most, self._quoted)
@@ -70,33 +71,32 @@ class ByWords:
         Only if too many of them are not in it, the scope itself says who is.
         """
         limit = self._limit
-        if len(judged) >= limit or len(self.first[0]) < reach(limit):
+        if len(judged) >= limit or len(self.first) < reach(limit):
             return judged[:limit]
         most = reach(limit) * WIDER
         wider = self._best(most, self._allowed)
-        (found,) = jury.judged([wider])
-        if len(found) < limit and len(wider[0]) >= most:
+        found = jury.judged(wider)
+        if len(found) < limit and len(wider) >= most:
             everyone = jury.everyone
             if self._allowed is not None:
                 everyone = everyone[spans.among(everyone, self._allowed)]
-            (found,) = jury.judged([self._best(limit, everyone)])
+            found = jury.judged(self._best(limit, everyone))
         return found[:limit]
 
 
 class Phrased:
     """Everyone who has the quoted phrases, best first."""
 
-    def __init__(self, ranking: Ranking, limit: int) -> None:
+    def __init__(self, ranking: Scored, limit: int) -> None:
         self._ranking, self._limit = ranking, limit
-        numbers, scores = ranking
-        self.first = numbers[: reach(limit)], scores[: reach(limit)]
+        self.first = ranking[: reach(limit)]
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """Those in scope. Those far down the list are read only if they are needed."""
-        (numbers, scores), after = self._ranking, reach(self._limit)
-        if len(judged) >= self._limit or len(numbers) <= after:
+        after = reach(self._limit)
+        if len(judged) >= self._limit or len(self._ranking) <= after:
             return judged[: self._limit]
-        (others,) = jury.judged([(numbers[after:], scores[after:])])
+        others = jury.judged(self._ranking[after:])
         return [*judged, *others][: self._limit]
 
 
@@ -110,7 +110,7 @@ class Insisting:
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """The best memories in scope, once the first were judged."""
         found = self._quoting.found(jury, judged)
-        return found or self._otherwise.found(jury, jury.judged([self._otherwise.first])[0])
+        return found or self._otherwise.found(jury, jury.judged(self._otherwise.first))
 
 
 def by_words(
@@ -185,10 +185,10 @@ def _together(leaves: Sequence[Leaf], wanted: Sequence[Wanted], allowed: Numbers
     return numbers if allowed is None else numbers[spans.among(numbers, allowed)]
 
 
-def _among(ranking: Ranking, allowed: Numbers | None) -> Ranking:
+def _among(ranking: Scored, allowed: Numbers | None) -> Scored:
     """Those of `allowed` (ascending) alone, if given."""
     if allowed is None:
         return ranking
-    numbers, scores = ranking
+    numbers = ranking.numbers()
     inside = spans.among(np.array(numbers, np.int64), allowed).tolist()
-    return list(compress(numbers, inside)), list(compress(scores, inside))
+    return Scored.of(compress(numbers, inside), compress(ranking.scores(), inside))

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from recollect.lazy import lazy
 from recollect.store.base import Candidate
-from recollect.store.packed import ROW, Packed, packed_row
+from recollect.store.packed import ROW, Packed, Scored, packed_row
 from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.kernel import Ranking, Within
+from recollect.store.sqlite.derived.kernel import Nearest, Within
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
@@ -83,46 +83,42 @@ class Jury:
     def _parameters(self) -> dict[str, Any]:
         return scope_parameters(self._scope, self._namespaces)
 
-    def judged(self, rankings: list[Ranking], doubtful: Iterable[int] = ()) -> list[Sequence[Candidate]]:
-        """Those of each ranking who are in scope, in its order.
+    def judged(self, ranking: Scored, doubtful: Iterable[int] = ()) -> Sequence[Candidate]:
+        """Those of a ranking who are in scope, in its order.
 
         Whoever must be read is read in one statement; of `doubtful` ones, which vector they have now.
         """
-        told = self._told(rankings)
-        left: set[int] = set()
-        for _, some in told:
-            left.update(some)
-        left -= self._heard
+        rows, some = self._told(ranking)
+        left = set(some) - self._heard
         if self._fingerprint is not None:
             left.update(number for number in doubtful if number not in self._vectors)
         if left:
             self._read(sorted(left))
-        return [
-            self._joined(*ranking, Packed(rows, self._names)) if some else Packed(rows, self._names)
-            for ranking, (rows, some) in zip(rankings, told, strict=True)
-        ]
+        told = Packed(rows, self._names)
+        return self._joined(ranking, told) if some else told
 
-    def _told(self, rankings: list[Ranking]) -> list[tuple[bytes, list[int]]]:
-        """What segments tell of each ranking, and who must be read."""
+    def _told(self, ranking: Scored) -> tuple[bytes, list[int]]:
+        """What segments tell of a ranking, and who must be read."""
         if not self._parts:
-            return [(b"", numbers) for numbers, _ in rankings]
+            return b"", ranking.numbers()
         aside = self._namespaces.aside
         if aside is None:
-            aside = self._aside(rankings)
-        return kernel.told(rankings, self._parts, self._within(), aside)
+            aside = self._aside(ranking)
+        return kernel.told(ranking, self._parts, self._within(), aside)
 
-    def _aside(self, rankings: Sequence[Ranking]) -> frozenset[int]:
+    def _aside(self, ranking: Scored) -> frozenset[int]:
         """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
-        wanted = sorted({number for numbers, _ in rankings for number in numbers} - self._looked_aside)
+        wanted = sorted(set(ranking.numbers()) - self._looked_aside)
         if wanted:
             self._looked_aside.update(wanted)
             found = self._statements.rows("aside", namespaces=self._namespaces.numbers, numbers=wanted)
             self._found_aside.update(row[0] for row in found)
         return frozenset(self._found_aside)
 
-    def _joined(self, numbers: list[int], scores: list[float], packed: Packed) -> Packed:
+    def _joined(self, ranking: Scored, packed: Packed) -> Packed:
         """What was told and what was read, in the order of a ranking in which nobody stands twice."""
-        rank, keys = dict(zip(numbers, count())), packed.keys()
+        scores, keys = ranking.scores(), packed.keys()
+        rank = dict(zip(ranking.numbers(), count()))
         told = [rank[key] for key in keys]
         pieces, start = [], 0
         for number in sorted((rank.keys() & self._known.keys()).difference(keys), key=rank.__getitem__):
@@ -161,17 +157,20 @@ class Jury:
         return _at_any_time(scope.kinds)._replace(**times)
 
     def of_vectors(
-        self, vectors: Sequence[int], ranking: Ranking, judged: Sequence[Candidate]
+        self, nearest: Nearest, judged: Sequence[Candidate], *, twice: bool
     ) -> Sequence[Candidate]:
-        """Of those who were `judged` the ones who have that vector, where that is in doubt."""
-        memories, scores = ranking
+        """Of those who were `judged` the ones who have that vector, where that is in doubt, as it is when a
+        memory may be there `twice`."""
+        if not self._vectors and not twice:
+            return judged
+        vectors, memories, scores = nearest.columns()
         if not self._vectors and len(set(memories)) == len(memories):
             return judged
         held: dict[int, float] = {}  # some have a vector that was replaced
         for vector, memory, score in zip(vectors, memories, scores, strict=True):
             if self._vectors.get(memory, vector) == vector:
                 held.setdefault(memory, score)
-        return self.judged([(list(held), list(held.values()))])[0]
+        return self.judged(Scored.of(held, held.values()))
 
     @lazy
     def everyone(self) -> Numbers:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.lazy import lazy
 from recollect.store.base import Candidate, Key, Nearness, Vector
-from recollect.store.packed import keys_of
+from recollect.store.packed import Scored, Similarities, numbers_of
 from recollect.store.sqlite.derived import kernel, spans
-from recollect.store.sqlite.derived.kernel import Nearest, Ranking
+from recollect.store.sqlite.derived.kernel import Nearest
 from recollect.store.sqlite.derived.merging import best_of
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.judging import WIDER, Jury, reach
@@ -21,7 +21,7 @@ from recollect.store.sqlite.search import Namespaces
 from recollect.store.sqlite.vectors import Arenas, best
 from recollect.store.statements import Statements
 
-NONE: Nearest = ([], [], [])
+NONE = Nearest(b"", Scored())
 
 
 class Near:
@@ -51,14 +51,21 @@ class Near:
                     self._newer.append(_Newer(*arenas.similarities(statements, *known, vector, upto, newest)))
         self._begun = self._begin(reach(self._limit), allowed)
 
-    def similarities(self, candidates: Sequence[Candidate]) -> dict[Key, float]:
+    def similarities(self, candidates: Sequence[Candidate]) -> Mapping[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
-        asked = sorted(keys_of(candidates))
+        numbers, apart = numbers_of(candidates)
+        found = [
+            Similarities(kernel.similar(segment, self._vector, numbers, apart, span))
+            for segment, span in self._older
+        ]
+        if len(found) == 1 and not self._newer:
+            return found[0]
         known: dict[Key, float] = {}
-        for segment, span in self._older:
-            kernel.similar(segment, self._vector, asked, span, known)
+        for each in found:
+            known |= each
+        asked = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
         for newer in self._newer:
-            _, memories, scores = newer.of(np.array(asked, np.int64))
+            _, memories, scores = newer.of(asked)
             known.update(zip(memories.tolist(), scores.tolist(), strict=True))
         return known
 
@@ -67,9 +74,9 @@ class Near:
         return self._begun()
 
     @property
-    def first(self) -> Ranking:
+    def first(self) -> Scored:
         """Who will be looked at first."""
-        return self._nearest[1:]
+        return self._nearest.memories
 
     @property
     def doubtful(self) -> list[int]:
@@ -77,8 +84,8 @@ class Near:
         return self._doubtful(self._nearest) if self._newer else []
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
-        upto = self._upto
-        return [memory for number, memory in zip(nearest[0], nearest[1], strict=True) if number > upto]
+        numbers, memories, _ = nearest.columns()
+        return [memory for number, memory in zip(numbers, memories, strict=True) if number > self._upto]
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """The nearest memories in scope, nearest first, once the first were judged.
@@ -86,12 +93,12 @@ class Near:
         Only when too many of them were outside does the scope itself say which vectors to look at.
         """
         limit, nearest = self._limit, self._nearest
-        found = jury.of_vectors(nearest[0], nearest[1:], judged)
-        if len(found) >= limit or len(nearest[0]) < reach(limit):
+        found = self._having(jury, nearest, judged)
+        if len(found) >= limit or len(nearest.memories) < reach(limit):
             return found[:limit]
         most = reach(limit) * WIDER
         wider = self._begin(most, self._allowed)()
-        if len(found := self._judged(jury, wider)) >= limit or len(wider[0]) < most:
+        if len(found := self._judged(jury, wider)) >= limit or len(wider.memories) < most:
             return found[:limit]
         return self._found_of_everyone(jury)[:limit]
 
@@ -101,13 +108,17 @@ class Near:
         while True:
             nearest = self._begin(most, jury.everyone)()
             found = self._judged(jury, nearest)
-            if len(found) >= self._limit or len(nearest[0]) < most:
+            if len(found) >= self._limit or len(nearest.memories) < most:
                 return found
             most *= WIDER
 
     def _judged(self, jury: Jury, nearest: Nearest) -> Sequence[Candidate]:
-        (judged,) = jury.judged([nearest[1:]], self._doubtful(nearest) if self._newer else ())
-        return jury.of_vectors(nearest[0], nearest[1:], judged)
+        judged = jury.judged(nearest.memories, self._doubtful(nearest) if self._newer else ())
+        return self._having(jury, nearest, judged)
+
+    def _having(self, jury: Jury, nearest: Nearest, judged: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Those who have the vector that was found: one segment alone has no memory twice."""
+        return jury.of_vectors(nearest, judged, twice=len(self._older) + len(self._newer) > 1)
 
     def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:
         """What gives the nearest of all, nearest first; another thread may look for them meanwhile."""
@@ -117,7 +128,7 @@ class Near:
         if len(parts) == 1 and not self._newer:
             return parts[0]
         parts += [partial(newer.nearest, most, memories) for newer in self._newer]
-        return lambda: cast("Nearest", best_of([NONE, *(part() for part in parts)], most))
+        return lambda: Nearest.of(*best_of([part().columns() for part in parts] or [NONE.columns()], most))
 
 
 class _Newer(NamedTuple):
@@ -136,5 +147,4 @@ class _Newer(NamedTuple):
         """The nearest; of these memories alone, if given."""
         among = self if memories is None else self.of(memories)
         order = best(among.scores, most)
-        numbers, found, scores = (column[order].tolist() for column in among)
-        return numbers, found, scores
+        return Nearest.of(*(column[order].tolist() for column in among))

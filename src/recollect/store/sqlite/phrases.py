@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.query.terms import KeywordQuery
+from recollect.store.packed import Scored
 from recollect.store.sqlite.derived import bm25
 from recollect.store.sqlite.derived.bm25 import Statistics
-from recollect.store.sqlite.derived.kernel import Ranking
 from recollect.store.statements import Row
 
 
@@ -32,7 +32,7 @@ def best_with_phrases(
     rarity: Sequence[float],
     counted: Statistics,
     namespaces: Sequence[int],
-) -> Ranking:
+) -> Scored:
     """Those of the rows (number, namespace, terms) that are in these namespaces, best first.
 
     They are all that have the phrases of the query. Each of those counts twice, as in the expression that
@@ -57,7 +57,7 @@ def best_with_phrases(
     scored = sorted(
         (-each.score(counts, counted.average), each.number) for each in found if each.namespace in namespaces
     )
-    return [number for _, number in scored], [-score for score, _ in scored]
+    return Scored.of([number for _, number in scored], [-score for score, _ in scored])
 
 
 def sought(query: KeywordQuery) -> list[tuple[str, bool]]:

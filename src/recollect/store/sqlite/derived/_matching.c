@@ -260,17 +260,11 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
     }
 }
 
-/* A memory and its score to the last bit, as if there were no other segment. */
-typedef struct {
-    double score;
-    int64_t number;
-} Scored;
-
 static int by_score(const void *one, const void *other)
 {
     const Scored *a = one, *b = other;
     if (a->score != b->score) return a->score > b->score ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return (a->key > b->key) - (a->key < b->key);
 }
 
 /* Add how often a term stands in each of those who are held, which ascend. Of a short list each is looked for among them,
@@ -289,11 +283,12 @@ static void count_times(const Segment *segment, List *list, const Finding *findi
     }
 }
 
+/* Their scores to the last bit, as if there were no other segment. */
 static void score_exactly(const Matching *matching, const Finding *finding, Scored *scored, int32_t *times)
 {
     const Segment *segment = matching->segment;
     for (Py_ssize_t at = 0; at < finding->held; at++)
-        scored[at] = (Scored){0, segment->numbers[finding->places[at]]};
+        scored[at] = (Scored){segment->numbers[finding->places[at]], 0};
     for (Py_ssize_t number = 0; number < matching->count; number++) {
         const Term *term = matching->terms + number;
         memset(times, 0, finding->held * sizeof(int32_t));
@@ -372,20 +367,6 @@ static void free_finding(Finding *finding)
     free(finding->reached);
     free(finding->values);
     free(finding->places);
-}
-
-/* Numbers and scores as two lists. */
-static PyObject *listed(const Scored *scored, Py_ssize_t count)
-{
-    PyObject *numbers = PyList_New(count), *scores = PyList_New(count);
-    for (Py_ssize_t at = 0; at < count && numbers && scores; at++) {
-        PyList_SetItem(numbers, at, PyLong_FromLongLong(scored[at].number));
-        PyList_SetItem(scores, at, PyFloat_FromDouble(scored[at].score));
-    }
-    PyObject *both = numbers && scores && !PyErr_Occurred() ? PyTuple_Pack(2, numbers, scores) : NULL;
-    Py_XDECREF(numbers);
-    Py_XDECREF(scores);
-    return both;
 }
 
 /* The best of all spans so far, best first. */
@@ -707,7 +688,8 @@ static PyObject *search(PyObject *self, PyObject *given)
                                  &counting, &ranking))
                     break;
         }
-        if (!PyErr_Occurred()) result = listed(ranking.scored, ranking.held);
+        if (!PyErr_Occurred())
+            result = PyBytes_FromStringAndSize((const char *)ranking.scored, ranking.held * (Py_ssize_t)sizeof(Scored));
     }
     free(ranking.scored);
     free_search(&search);
@@ -782,30 +764,32 @@ static int ascending(const void *one, const void *other)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static int take_ranking(Judged *judged, PyObject *numbers, PyObject *scores)
+static int take_ranking(Judged *judged, const Py_buffer *ranking)
 {
-    const Py_ssize_t count = judged->count = PyList_Size(numbers);
-    if (PyList_Size(scores) != count) return lying("a score is missing") != NULL;
+    const Scored *scored = ranking->buf;
+    const Py_ssize_t count = judged->count = ranking->len / (Py_ssize_t)sizeof(Scored);
     judged->sought = malloc((count + 1) * sizeof(Sought));
     judged->rows = calloc(count + 1, sizeof(Row));
     judged->states = calloc(count + 1, 1);
     if (!judged->sought || !judged->rows || !judged->states) return PyErr_NoMemory() != NULL;
     for (Py_ssize_t at = 0; at < count; at++) {
-        const int64_t number = PyLong_AsLongLong(PyList_GetItem(numbers, at));
-        judged->sought[at] = (Sought){number, at, -1};
-        judged->rows[at].key = number;
-        judged->rows[at].score = PyFloat_AsDouble(PyList_GetItem(scores, at));
+        judged->sought[at] = (Sought){scored[at].key, at, -1};
+        judged->rows[at].key = scored[at].key;
+        judged->rows[at].score = scored[at].score;
     }
-    qsort(judged->sought, count, sizeof(Sought), ascending);
-    return !PyErr_Occurred();
+    if (count) qsort(judged->sought, count, sizeof(Sought), ascending);
+    return 1;
 }
 
 /* Those of a set, of whom nothing is known yet, have to be read. */
-static int leave(Judged *judged, PyObject *numbers, PyObject *set)
+static int leave(Judged *judged, PyObject *set)
 {
-    for (Py_ssize_t at = 0; PySet_Size(set) && at < judged->count; at++) {
+    if (!PySet_Size(set)) return 1;
+    for (Py_ssize_t at = 0; at < judged->count; at++) {
         if (judged->states[at]) continue;
-        const int is_in = PySet_Contains(set, PyList_GetItem(numbers, at));
+        PyObject *number = PyLong_FromLongLong(judged->rows[at].key);
+        const int is_in = number ? PySet_Contains(set, number) : -1;
+        Py_XDECREF(number);
         if (is_in < 0) return 0;
         if (is_in) judged->states[at] = TO_BE_READ;
     }
@@ -851,12 +835,12 @@ static int note(Judged *judged, const Segment *segment, const Within *within, Py
 }
 
 /* What one segment knows: it, its names, the memories that it has otherwise than they are, and the spans that are meant. */
-static int ask_segment(Judged *judged, PyObject *numbers, PyObject *part, const Within *within, int32_t list)
+static int ask_segment(Judged *judged, PyObject *part, const Within *within, int32_t list)
 {
     PyObject *capsule, *names, *stale, *spans, *whole;
     if (!PyArg_ParseTuple(part, "OO!OO!O", &capsule, &PyList_Type, &names, &stale, &PyList_Type, &spans, &whole)) return 0;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    if (!segment || !leave(judged, numbers, stale)) return 0;
+    if (!segment || !leave(judged, stale)) return 0;
     for (Py_ssize_t at = 0; at < PyList_Size(spans); at++) {
         Py_ssize_t start, end;
         if (!PyArg_ParseTuple(PyList_GetItem(spans, at), "nn", &start, &end)) return 0;
@@ -868,46 +852,39 @@ static int ask_segment(Judged *judged, PyObject *numbers, PyObject *part, const 
 }
 
 /* Those who are in scope, packed, and the numbers of those who have to be read. */
-static PyObject *verdict(Judged *judged, PyObject *numbers)
+static PyObject *verdict(Judged *judged)
 {
     PyObject *left = PyList_New(0);
     Py_ssize_t kept = 0;
     for (Py_ssize_t at = 0; left && at < judged->count; at++) {
         if (judged->states[at] == INSIDE) judged->rows[kept++] = judged->rows[at];
-        else if (judged->states[at] != OUTSIDE && PyList_Append(left, PyList_GetItem(numbers, at))) Py_CLEAR(left);
+        else if (judged->states[at] != OUTSIDE) {
+            PyObject *number = PyLong_FromLongLong(judged->rows[at].key);
+            if (!number || PyList_Append(left, number)) Py_CLEAR(left);
+            Py_XDECREF(number);
+        }
     }
     return left ? Py_BuildValue("y#N", (const char *)judged->rows, kept * (Py_ssize_t)sizeof(Row), left) : NULL;
 }
 
-/* What segments tell of one ranking: numbers and scores. */
-static PyObject *told_of(PyObject *ranking, PyObject *parts, const Within *within, PyObject *aside)
+/* What segments tell of a ranking. */
+static PyObject *told(PyObject *self, PyObject *given)
 {
-    PyObject *numbers, *scores, *result = NULL;
-    if (!PyArg_ParseTuple(ranking, "O!O!", &PyList_Type, &numbers, &PyList_Type, &scores)) return NULL;
+    PyObject *parts, *aside, *result = NULL;
+    Py_buffer ranking;
+    Within within;
+    if (!PyArg_ParseTuple(given, "y*O!bLLO", &ranking, &PyList_Type, &parts, &within.kinds, &within.since, &within.until,
+                          &aside))
+        return NULL;
     Judged judged = {NULL, NULL, NULL, 0};
-    int is_right = take_ranking(&judged, numbers, scores) && leave(&judged, numbers, aside);
+    int is_right = take_ranking(&judged, &ranking) && leave(&judged, aside);
     for (Py_ssize_t at = 0; is_right && at < PyList_Size(parts); at++)
-        is_right = ask_segment(&judged, numbers, PyList_GetItem(parts, at), within, (int32_t)at);
-    if (is_right && !PyErr_Occurred()) result = verdict(&judged, numbers);
+        is_right = ask_segment(&judged, PyList_GetItem(parts, at), &within, (int32_t)at);
+    if (is_right && !PyErr_Occurred()) result = verdict(&judged);
     free(judged.sought);
     free(judged.rows);
     free(judged.states);
-    return result;
-}
-
-static PyObject *told(PyObject *self, PyObject *given)
-{
-    PyObject *rankings, *parts, *aside;
-    Within within;
-    if (!PyArg_ParseTuple(given, "O!O!bLLO", &PyList_Type, &rankings, &PyList_Type, &parts, &within.kinds, &within.since,
-                          &within.until, &aside))
-        return NULL;
-    PyObject *result = PyList_New(PyList_Size(rankings));
-    for (Py_ssize_t at = 0; result && at < PyList_Size(rankings); at++) {
-        PyObject *one = told_of(PyList_GetItem(rankings, at), parts, &within, aside);
-        if (one) PyList_SetItem(result, at, one);
-        else Py_CLEAR(result);
-    }
+    PyBuffer_Release(&ranking);
     return result;
 }
 

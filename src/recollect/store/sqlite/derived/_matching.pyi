@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived.kernel import Leaf, Part, Place, Ranking, Wanted
+from recollect.store.sqlite.derived.kernel import Leaf, Part, Place, Wanted
 
 def hold(*arrays: NDArray[Any]) -> Any: ...
 def find(segment: Any, wanted: Wanted, /) -> Place: ...
@@ -17,15 +17,15 @@ def search(
     weights: NDArray[Any],
     most: int,
     /,
-) -> Ranking: ...
+) -> bytes: ...
 def rarity(leaves: list[Leaf], wanted: list[Wanted], memories: int, /) -> list[float]: ...
 def positions(numbers: NDArray[Any], start: int, end: int, wanted: NDArray[Any], /) -> bytes: ...
 def told(
-    rankings: list[Ranking],
+    ranking: bytes,
     parts: list[Part],
     kinds: int,
     since: int,
     until: int,
     aside: frozenset[int],
     /,
-) -> list[tuple[bytes, list[int]]]: ...
+) -> tuple[bytes, list[int]]: ...

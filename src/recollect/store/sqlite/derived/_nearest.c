@@ -25,6 +25,7 @@
 #elif defined(__aarch64__) && defined(__GNUC__)
 #include <arm_neon.h>
 #endif
+#include "../../packed.h"
 #include "processors.h"
 
 #define AHEAD 6
@@ -1241,19 +1242,21 @@ static void put_in_order(const Segment *segment, const float *vector, const Whol
     qsort(nearest, best->held, sizeof(Near), by_nearness);
 }
 
-static PyObject *listed(const Segment *segment, const Near *nearest, Py_ssize_t count)
+/* The numbers of vectors, and the memories that they belong to, scored. */
+static PyObject *told(const Segment *segment, const Near *nearest, Py_ssize_t count)
 {
-    PyObject *numbers = PyList_New(count), *memories = PyList_New(count), *scores = PyList_New(count), *all = NULL;
-    for (Py_ssize_t at = 0; at < count && numbers && memories && scores; at++) {
-        PyList_SetItem(numbers, at, PyLong_FromLongLong(segment->numbers[nearest[at].place]));
-        PyList_SetItem(memories, at, PyLong_FromLongLong(segment->memories[nearest[at].place]));
-        PyList_SetItem(scores, at, PyFloat_FromDouble(nearest[at].score));
+    PyObject *vectors = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int64_t));
+    PyObject *ranking = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(Scored));
+    int64_t *numbers = vectors ? (int64_t *)PyBytes_AsString(vectors) : NULL;
+    Scored *scored = ranking ? (Scored *)PyBytes_AsString(ranking) : NULL;
+    for (Py_ssize_t at = 0; at < count && numbers && scored; at++) {
+        numbers[at] = segment->numbers[nearest[at].place];
+        scored[at] = (Scored){segment->memories[nearest[at].place], nearest[at].score};
     }
-    if (numbers && memories && scores && !PyErr_Occurred()) all = PyTuple_Pack(3, numbers, memories, scores);
-    Py_XDECREF(numbers);
-    Py_XDECREF(memories);
-    Py_XDECREF(scores);
-    return all;
+    PyObject *both = numbers && scored ? PyTuple_Pack(2, vectors, ranking) : NULL;
+    Py_XDECREF(vectors);
+    Py_XDECREF(ranking);
+    return both;
 }
 
 static PyObject *finish(PyObject *self, PyObject *capsule)
@@ -1267,58 +1270,80 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
     best = chosen(asked);
     put_in_order(asked->segment, asked->vector, &asked->whole, best, asked->most, asked->exact, nearest);
     Py_END_ALLOW_THREADS
-    PyObject *result = listed(asked->segment, nearest, best->held);
+    PyObject *result = told(asked->segment, nearest, best->held);
     best->held = 0;
     free(nearest);
     return result;
 }
 
-/* Where the vectors of these memories (ascending) stand, of those from one place to another; -1 where there is none. */
-static Py_ssize_t *stand(const Segment *segment, PyObject *wanted, Py_ssize_t from, Py_ssize_t end)
+/* A memory whose vector is looked for, and where that stands: -1 if there is none. */
+typedef struct {
+    int64_t memory;
+    Py_ssize_t place;
+} Sought;
+
+static int ascending(const void *one, const void *other)
 {
-    const Py_ssize_t count = PyList_Size(wanted);
-    Py_ssize_t *places = malloc((count + 1) * sizeof(Py_ssize_t));
-    if (!places) return (Py_ssize_t *)PyErr_NoMemory();
+    const Sought *a = one, *b = other;
+    return (a->memory > b->memory) - (a->memory < b->memory);
+}
+
+/* Where the vectors of memories stand, whose numbers are so many bytes apart; of those from one place to another. */
+static Sought *stand(const Segment *segment, const Py_buffer *wanted, Py_ssize_t apart, Py_ssize_t from, Py_ssize_t end)
+{
+    const Py_ssize_t count = wanted->len / apart;
+    Sought *sought = malloc((count + 1) * sizeof(Sought));
+    if (!sought) return NULL;
+    for (Py_ssize_t at = 0; at < count; at++) memcpy(&sought[at].memory, (char *)wanted->buf + at * apart, sizeof(int64_t));
+    if (count) qsort(sought, count, sizeof(Sought), ascending);
     for (Py_ssize_t at = 0; at < count; at++) {
-        const int64_t memory = PyLong_AsLongLong(PyList_GetItem(wanted, at));
-        from = place_among(segment->memories, from, end, memory);
-        places[at] = from < end && segment->memories[from] == memory && segment->scale[from] > 0 ? from : -1;
+        from = place_among(segment->memories, from, end, sought[at].memory);
+        const int is_there = from < end && segment->memories[from] == sought[at].memory && segment->scale[from] > 0;
+        sought[at].place = is_there ? from : -1;
     }
-    return places;
+    return sought;
+}
+
+/* How near those are that have a vector. */
+static PyObject *near_ones(const Segment *segment, const float *vector, const Whole *whole, const Sought *sought,
+                           Py_ssize_t count)
+{
+    const float base = product_with_centre(segment, vector);
+    Scored *scored = malloc((count + 1) * sizeof(Scored));
+    if (!scored) return PyErr_NoMemory();
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (at + AHEAD < count && sought[at + AHEAD].place >= 0)
+            FETCH(segment->bytes + sought[at + AHEAD].place * segment->size, segment->size);
+        if (sought[at].place >= 0)
+            scored[kept++] = (Scored){sought[at].memory, base + near_by_bytes(segment, sought[at].place, whole)};
+    }
+    PyObject *result = PyBytes_FromStringAndSize((const char *)scored, kept * (Py_ssize_t)sizeof(Scored));
+    free(scored);
+    return result;
 }
 
 static PyObject *similar(PyObject *self, PyObject *given)
 {
-    PyObject *capsule, *wanted, *known;
-    Py_buffer vector;
-    Py_ssize_t start, end, *places = NULL;
-    Whole whole = {0};
-    if (!PyArg_ParseTuple(given, "Oy*O!nnO!", &capsule, &vector, &PyList_Type, &wanted, &start, &end, &PyDict_Type, &known))
-        return NULL;
+    PyObject *capsule, *result = NULL;
+    Py_buffer vector, wanted;
+    Py_ssize_t apart, start, end;
+    if (!PyArg_ParseTuple(given, "Oy*y*nnn", &capsule, &vector, &wanted, &apart, &start, &end)) return NULL;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    if (!segment) goto ended;
-    if (start < 0 || end < start || end > segment->count || vector.len != segment->held[CENTRE].len) {
+    if (segment && (start < 0 || end < start || end > segment->count || vector.len != segment->held[CENTRE].len
+                    || apart < (Py_ssize_t)sizeof(int64_t) || wanted.len % apart)) {
         lying();
-        goto ended;
+    } else if (segment) {
+        Whole whole = {0};
+        Sought *sought = stand(segment, &wanted, apart, start, end);
+        if (!sought || !make_whole(&whole, vector.buf, segment->size)) PyErr_NoMemory();
+        else result = near_ones(segment, vector.buf, &whole, sought, wanted.len / apart);
+        free(sought);
+        free(whole.values);
     }
-    const float base = product_with_centre(segment, vector.buf);
-    const Py_ssize_t count = PyList_Size(wanted);
-    places = stand(segment, wanted, start, end);
-    if (places && !make_whole(&whole, vector.buf, segment->size)) PyErr_NoMemory();
-    for (Py_ssize_t at = 0; places && !PyErr_Occurred() && at < count; at++) {
-        const Py_ssize_t place = places[at];
-        if (at + AHEAD < count && places[at + AHEAD] >= 0)
-            FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
-        if (place < 0) continue;
-        PyObject *found = PyFloat_FromDouble(base + near_by_bytes(segment, place, &whole));
-        if (found) PyDict_SetItem(known, PyList_GetItem(wanted, at), found);
-        Py_XDECREF(found);
-    }
-ended:
-    free(places);
-    free(whole.values);
     PyBuffer_Release(&vector);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyBuffer_Release(&wanted);
+    return result;
 }
 
 static PyMethodDef methods[] = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.packed import ROW
+from recollect.store.packed import ROW, Scored
 from recollect.store.sqlite.derived import bm25, files, spans
 from recollect.store.sqlite.derived.codes import Asked, AskedByRows, Floats, decoded, products
 
@@ -46,8 +46,22 @@ NEARLY = 0.96
 Positions = NDArray[np.int32]
 
 
-Nearest = tuple[list[int], list[int], list[float]]
-"""Vectors by number, the memories they belong to, and how near they are; nearest first."""
+class Nearest(NamedTuple):
+    """What is near, nearest first."""
+
+    vectors: bytes
+    """Their numbers, in eight bytes each."""
+    memories: Scored
+    """Those that they belong to, and how near each is."""
+
+    @classmethod
+    def of(cls, vectors: Sequence[int], memories: Sequence[int], scores: Sequence[float]) -> Nearest:
+        """These."""
+        return cls(np.array(vectors, np.int64).tobytes(), Scored.of(memories, scores))
+
+    def columns(self) -> tuple[list[int], list[int], list[float]]:
+        """Vectors, memories and scores."""
+        return memoryview(self.vectors).cast("q").tolist(), self.memories.numbers(), self.memories.scores()
 
 
 class Looked(NamedTuple):
@@ -89,9 +103,13 @@ def nearest(
     """What gives the nearest `permitted` ones of a span. Among many, another thread begins meanwhile."""
     if COMPILED:
         flags = b"" if permitted is None else permitted
-        begun = _nearest.begin(segment.handle, vector, flags, *span, *looked, WORTH_HELP)
-        return partial(_nearest.finish, begun)
+        return partial(_finished, _nearest.begin(segment.handle, vector, flags, *span, *looked, WORTH_HELP))
     return partial(_nearest_by_numpy, segment, vector, span, looked, permitted)
+
+
+def _finished(begun: Any) -> Nearest:
+    vectors, pairs = _nearest.finish(begun)
+    return Nearest(vectors, Scored(pairs))
 
 
 def _nearest_by_numpy(
@@ -121,8 +139,9 @@ def nearest_at(
     thread begins meanwhile."""
     if COMPILED:
         _, most, exact = looked
-        begun = _nearest.begin_at(segment.handle, vector, places, most, exact, WORTH_HELP_AT)
-        return partial(_nearest.finish, begun)
+        return partial(
+            _finished, _nearest.begin_at(segment.handle, vector, places, most, exact, WORTH_HELP_AT)
+        )
     return partial(_nearest_at_by_numpy, segment, vector, places, looked)
 
 
@@ -139,26 +158,27 @@ def _nearest_at_by_numpy(
     scores += segment.frame.centre @ vector
     order = np.lexsort((chosen, -scores))
     chosen = chosen[order]
-    return segment.numbers[chosen].tolist(), segment.memories[chosen].tolist(), scores[order].tolist()
+    return Nearest.of(
+        segment.numbers[chosen].tolist(), segment.memories[chosen].tolist(), scores[order].tolist()
+    )
 
 
 def similar(
-    segment: VectorSegment,
-    vector: Floats,
-    memories: list[int],
-    span: tuple[int, int],
-    known: dict[Any, float],
-) -> None:
-    """Note how near the vectors of these memories (ascending) are that stand in a span, to three digits."""
+    segment: VectorSegment, vector: Floats, numbers: bytes, apart: int, span: tuple[int, int]
+) -> Scored:
+    """How near the vectors of memories are that stand in a span, to three digits; ascending by memory.
+
+    Their `numbers` (eight bytes each) stand so many bytes `apart`.
+    """
     if COMPILED:
-        return _nearest.similar(segment.handle, vector, memories, *span, known)
+        return Scored(_nearest.similar(segment.handle, vector, numbers, apart, *span))
     coded = segment.coded
-    places = spans.positions(segment.memories, span, np.array(memories, np.int64))
+    wanted = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
+    places = spans.positions(segment.memories, span, wanted)
     places = places[coded.scale[places] > 0]
     scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
     scores += segment.frame.centre @ vector
-    known.update(zip(segment.memories[places].tolist(), scores.tolist(), strict=True))
-    return None
+    return Scored.of(segment.memories[places].tolist(), scores.tolist())
 
 
 def _share(count: int) -> int:
@@ -178,8 +198,6 @@ Place = tuple[int, int]
 """From which term of a segment to which one: one, several that begin alike, or none."""
 Wanted = tuple[bytes, bytes | None]
 """A term; with a second one, all from the first to before that."""
-Ranking = tuple[list[int], list[float]]
-"""Memories by number, best first, and what they score; equal ones by number."""
 
 
 def held(*arrays: NDArray[Any]) -> Any:
@@ -226,12 +244,13 @@ class Leaf(NamedTuple):
 
 def search(
     leaves: list[Leaf], wanted: list[Wanted], counted: Statistics, most: int, doubled: int = 0
-) -> Ranking:
-    """The best memories that have any of the wanted terms, the last few of which count twice, exactly."""
+) -> Scored:
+    """The best memories that have any of the wanted terms, the last few of which count twice, exactly; best
+    first, equal ones by number."""
     average = counted.average
     weights = bm25.weights(average)
     if COMPILED:
-        return _matching.search(leaves, wanted, doubled, counted.memories, average, weights, most)
+        return Scored(_matching.search(leaves, wanted, doubled, counted.memories, average, weights, most))
     counts = rarity(leaves, wanted, counted)
     for at in range(len(counts) - doubled, len(counts)):
         counts[at] *= 2
@@ -242,7 +261,7 @@ def search(
         for span, permitted in zip(leaf.spans, leaf.permitted, strict=True):
             floor = -found[most - 1][0] * NEARLY if len(found) >= most else 0.0
             found = sorted([*found, *_scored(leaf.segment, terms, scoring, span, permitted, floor)])[:most]
-    return [number for _, number in found], [-score for score, _ in found]
+    return Scored.of([number for _, number in found], [-score for score, _ in found])
 
 
 def rarity(leaves: list[Leaf], wanted: list[Wanted], counted: Statistics) -> list[float]:
@@ -358,18 +377,13 @@ class Part(NamedTuple):
 
 
 def told(
-    rankings: list[Ranking], parts: list[Part], within: Within, aside: frozenset[int]
-) -> list[tuple[bytes, list[int]]]:
-    """Of each ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside` has
-    it. Of several segments the first that has a memory tells."""
-    if COMPILED:
-        return _matching.told(rankings, parts, *within, aside)
-    return [_told(numbers, scores, parts, within, aside) for numbers, scores in rankings]
-
-
-def _told(
-    numbers: list[int], scores: list[float], parts: Sequence[Part], within: Within, aside: frozenset[int]
+    ranking: Scored, parts: list[Part], within: Within, aside: frozenset[int]
 ) -> tuple[bytes, list[int]]:
+    """Of a ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside` has it.
+    Of several segments the first that has a memory tells."""
+    if COMPILED:
+        return _matching.told(ranking.pairs, parts, *within, aside)
+    numbers, scores = ranking.numbers(), ranking.scores()
     rows: dict[int, tuple[Any, ...] | None] = {}
     to_be_read = set(aside)
     for at, part in enumerate(parts):
