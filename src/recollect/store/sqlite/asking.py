@@ -43,11 +43,13 @@ class Legs:
         if ground.leaves and namespaces and words and words.query:
             worded = by_words(statements, namespaces, words, ground, self._allowed)
         jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
+        if worded and near and jury.left(worded.first):
+            jury.read(worded.first, near.first, doubtful=near.doubtful)  # of both in one statement
         if worded:
             found = worded.found(jury, jury.judged(worded.first))
         else:
             found = search.match(statements, namespaces, self._scope, words)
         if not near:
             return Found(found)
-        similar = near.similarities(found)  # until here the vectors are looked through beside it
+        similar = near.similarities(found)  # as a rule the vectors are still looked through beside it
         return Found(found, near.found(jury, jury.judged(near.first, near.doubtful)), similar)

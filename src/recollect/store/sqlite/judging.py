@@ -88,14 +88,18 @@ class Jury:
 
         Whoever must be read is read in one statement; of `doubtful` ones, which vector they have now.
         """
-        rows, some = self._told(ranking)
-        left = set(some) - self._heard
-        if self._fingerprint is not None:
-            left.update(number for number in doubtful if number not in self._vectors)
-        if left:
-            self._read(sorted(left))
+        rows, left = self._told(ranking)
+        self._read(left, doubtful)
         told = Packed(rows, self._names)
-        return self._joined(ranking, told) if some else told
+        return self._joined(ranking, told) if left else told
+
+    def left(self, ranking: Scored) -> list[int]:
+        """Those of whom segments don't tell."""
+        return self._told(ranking)[1]
+
+    def read(self, *rankings: Scored, doubtful: Iterable[int]) -> None:
+        """Those of all these who must be read, before they are judged."""
+        self._read([number for ranking in rankings for number in self.left(ranking)], doubtful)
 
     def _told(self, ranking: Scored) -> tuple[bytes, list[int]]:
         """What segments tell of a ranking, and who must be read."""
@@ -137,8 +141,14 @@ class Jury:
         assert isinstance(number, int) and isinstance(session, int)
         return packed_row(each, number, session, speaker, len(self._names) - 1)
 
-    def _read(self, numbers: list[int]) -> None:
+    def _read(self, some: Iterable[int], doubtful: Iterable[int]) -> None:
         """In one statement, in the order in which they lie."""
+        left = set(some) - self._heard
+        if self._fingerprint is not None:
+            left.update(number for number in doubtful if number not in self._vectors)
+        if not left:
+            return
+        numbers = sorted(left)
         self._heard.update(numbers)
         found = self._statements.rows(
             "judged", **self._parameters, numbers=numbers, fingerprint=self._fingerprint
