@@ -22,8 +22,12 @@
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
+#define PAUSE _mm_pause()
 #elif defined(__aarch64__) && defined(__GNUC__)
 #include <arm_neon.h>
+#define PAUSE __asm__ volatile("yield")
+#else
+#define PAUSE (void)0
 #endif
 #include "../../packed.h"
 #include "processors.h"
@@ -42,6 +46,9 @@
 #define LINE 64
 #define PLANES 4
 #define ENOUGH 512 /* a sample of fewer says nothing about the rest */
+#define SOME 64 /* so many are looked at closely without asking whether anybody else wants some */
+#define PAUSES 30
+#define PATIENCE 100 /* some fifty microseconds */
 #define WIDE 100 /* whoever may be among so many nearest is looked at, even if fewer are wanted */
 
 /* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
@@ -713,20 +720,13 @@ static void look_at_places(const Segment *segment, const Whole *vector, const in
     }
 }
 
-/* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
-   somebody are put from `kept` on; how many there are then. */
-static Py_ssize_t look_at_some(const Segment *segment, const Whole *vector, Best *best, Py_ssize_t first, Py_ssize_t last,
-                               Py_ssize_t kept)
+/* How near those at some places are by their bytes; NaN for who was struck out. */
+static void look_at_bytes(const Segment *segment, const Whole *vector, const int64_t *places, Py_ssize_t count, float *scores)
 {
-    for (Py_ssize_t at = first; at < last; at++) {
-        const int64_t place = best->places[at];
-        if (at + AHEAD < last) FETCH(segment->bytes + best->places[at + AHEAD] * segment->size, segment->size);
-        const float score = near_by_bytes(segment, place, vector);
-        if (!(segment->scale[place] > 0) || isnan(score)) continue;
-        best->places[kept] = place;
-        best->scores[kept++] = score;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (at + AHEAD < count) FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
+        scores[at] = segment->scale[places[at]] > 0 ? near_by_bytes(segment, places[at], vector) : NAN;
     }
-    return kept;
 }
 
 /* How far estimates are from what they estimate: the mean, and twice the deviation. */
@@ -746,32 +746,12 @@ static Error error_of(const float *estimates, const float *scores, Py_ssize_t co
     return (Error){(float)mean, 2 * (float)sqrt(variance > 0 ? variance : 0)};
 }
 
-/* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and
-   then at those of the others who may still be among the nearest: the `most`, or a hundred. */
-static void look_closely(const Segment *segment, const Whole *vector, Best *best, Py_ssize_t most)
-{
-    const Py_ssize_t all = best->held, part = 2 * most > FIRST ? 2 * most : FIRST, among = most > WIDE ? most : WIDE;
-    float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
-    if (!estimates) {
-        best->held = look_at_some(segment, vector, best, 0, all, 0);
-        return;
-    }
-    put_first(best, part);
-    memcpy(estimates, best->scores, part * sizeof(float));
-    Py_ssize_t kept = look_at_some(segment, vector, best, 0, part, 0);
-    float least = -INFINITY;
-    if (kept == part) { /* else estimates and scores no longer stand side by side */
-        const Error error = error_of(estimates, best->scores, part);
-        best->held = part;
-        put_first(best, among);
-        least = best->scores[among - 1] - error.mean - error.far;
-    }
-    Py_ssize_t further = part;
-    for (Py_ssize_t at = part; at < all; at++)
-        if (best->scores[at] > least) best->places[further++] = best->places[at];
-    best->held = look_at_some(segment, vector, best, part, further, kept);
-    free(estimates);
-}
+/* Those who are looked at closely, some at a time by whoever has time: who they are, and how near each turns out to be. */
+typedef struct {
+    const int64_t *places;
+    float *scores;
+    Py_ssize_t count, next, taken; /* taken: parts that are being looked at */
+} Rows;
 
 /* A question on its way. Whoever has time first makes it ready, and then takes the next part of the span, or of the places
    if some are given: the thread that asked, and the helper, each with its own best so far. All but the arrays is guarded by
@@ -789,7 +769,8 @@ typedef struct Asked {
     Closer closer;
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
-    int stage, is_shared, is_helped, is_looked, era;
+    Rows rows;
+    int stage, is_shared, is_busy, is_looked, era; /* busy: the helper, with it */
     struct Asked *behind; /* who waits for the helper, too */
 } Asked;
 
@@ -810,21 +791,96 @@ static void look_at_part(const Asked *asked, Py_ssize_t first, Py_ssize_t last, 
     else look_through(&asked->question, first, last, BLOCK, best);
 }
 
-static void finish_choice(Asked *asked, Best *best)
-{
-    keep_best(best);
-    if (!asked->places) look_closely(asked->segment, &asked->whole, best, asked->most);
-}
-
 #ifdef THREADS
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t news = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
-static Asked *waiting = NULL;
+static Asked *waiting = NULL, *served = NULL; /* who waits for the helper, in a row, and whom it helps */
 static pthread_t helper;
 static int is_there = 0, era = 0; /* a forked child begins another era */
 #define LOCK pthread_mutex_lock(&turn);
 #define UNLOCK pthread_mutex_unlock(&turn);
 
+/* What is waited for takes some microseconds: to sleep until it is done would take longer. With the turn, which is given away
+   meanwhile. */
+static void wait_a_little(void)
+{
+    UNLOCK
+    for (int times = 0; times < PAUSES; times++) PAUSE;
+    LOCK
+}
+
+#else
+#define LOCK
+#define UNLOCK
+#define wait_a_little()
+#endif
+
+/* Look at the next of those who are looked at closely. With the turn, which is given away meanwhile. */
+static void look_at_next_rows(Asked *asked)
+{
+    Rows *rows = &asked->rows;
+    const Py_ssize_t first = rows->next, count = rows->count - first < SOME ? rows->count - first : SOME;
+    rows->next += count;
+    rows->taken++;
+    UNLOCK
+    look_at_bytes(asked->segment, &asked->whole, rows->places + first, count, rows->scores + first);
+    LOCK
+    rows->taken--;
+}
+
+/* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
+   somebody are put from `kept` on; how many there are then. */
+static Py_ssize_t look_at_some(Asked *asked, Best *best, Py_ssize_t first, Py_ssize_t last, Py_ssize_t kept)
+{
+    LOCK
+    asked->rows = (Rows){best->places + first, best->scores + first, last - first, 0, 0};
+    while (asked->rows.next < asked->rows.count) look_at_next_rows(asked);
+    while (asked->rows.taken) wait_a_little();
+    asked->rows = (Rows){0};
+    UNLOCK
+    for (Py_ssize_t at = first; at < last; at++) {
+        if (isnan(best->scores[at])) continue;
+        best->places[kept] = best->places[at];
+        best->scores[kept++] = best->scores[at];
+    }
+    return kept;
+}
+
+/* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and
+   then at those of the others who may still be among the nearest: the `most`, or a hundred. */
+static void look_closely(Asked *asked, Best *best)
+{
+    const Py_ssize_t all = best->held, most = asked->most;
+    const Py_ssize_t part = 2 * most > FIRST ? 2 * most : FIRST, among = most > WIDE ? most : WIDE;
+    float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
+    if (!estimates) {
+        best->held = look_at_some(asked, best, 0, all, 0);
+        return;
+    }
+    put_first(best, part);
+    memcpy(estimates, best->scores, part * sizeof(float));
+    Py_ssize_t kept = look_at_some(asked, best, 0, part, 0);
+    float least = -INFINITY;
+    if (kept == part) { /* else estimates and scores no longer stand side by side */
+        const Error error = error_of(estimates, best->scores, part);
+        best->held = part;
+        put_first(best, among);
+        least = best->scores[among - 1] - error.mean - error.far;
+    }
+    Py_ssize_t further = part;
+    for (Py_ssize_t at = part; at < all; at++)
+        if (best->scores[at] > least) best->places[further++] = best->places[at];
+    best->held = look_at_some(asked, best, part, further, kept);
+    free(estimates);
+}
+
+static void finish_choice(Asked *asked, Best *best)
+{
+    keep_best(best);
+    if (!asked->places) look_closely(asked, best);
+}
+
+#ifdef THREADS
 /* Whoever comes first makes it ready, and whoever comes then waits for that. */
 static void see_that_it_is_ready(Asked *asked)
 {
@@ -839,6 +895,41 @@ static void see_that_it_is_ready(Asked *asked)
     while (asked->stage != READY) pthread_cond_wait(&done, &turn);
 }
 
+/* Until whoever asked is done with it, there may be more to look at closely. */
+static void stay_with(Asked *asked)
+{
+    for (int times = 0; served == asked && times < PATIENCE; times++) {
+        while (served == asked && asked->rows.next < asked->rows.count) {
+            look_at_next_rows(asked);
+            times = 0;
+        }
+        wait_a_little();
+    }
+}
+
+/* With the turn, which is given away while it looks at something. */
+static void help_with(Asked *asked)
+{
+    asked->is_busy = 1;
+    see_that_it_is_ready(asked);
+    while (asked->next < asked->end) {
+        const Py_ssize_t first = take_part(asked), last = asked->next;
+        UNLOCK
+        look_at_part(asked, first, last, asked->best + 1);
+        LOCK
+    }
+    if (!asked->is_shared && asked->best[1].held >= asked->best[1].wanted) {
+        UNLOCK
+        finish_choice(asked, asked->best + 1);
+        LOCK
+        asked->is_looked = 1;
+    }
+    asked->is_busy = 0;
+    pthread_cond_broadcast(&done);
+    if (!asked->is_looked) stay_with(asked);
+    if (served == asked) served = NULL;
+}
+
 /* The helper: one thread for the whole process, which sleeps until something is asked. */
 static void *help(void *nothing)
 {
@@ -851,24 +942,8 @@ static void *help(void *nothing)
         Asked *asked = waiting;
         waiting = asked->behind;
         if (asked->next >= asked->end) continue;
-        asked->is_helped = 1;
-        see_that_it_is_ready(asked);
-        while (asked->next < asked->end) {
-            const Py_ssize_t first = take_part(asked), last = asked->next;
-            UNLOCK
-            look_at_part(asked, first, last, asked->best + 1);
-            LOCK
-        }
-        if (!asked->is_shared && asked->best[1].held >= asked->best[1].wanted) {
-            UNLOCK
-            finish_choice(asked, asked->best + 1);
-            LOCK
-            asked->is_looked = 1;
-        }
-        asked->is_helped = 0;
-        UNLOCK
-        pthread_cond_broadcast(&done);
-        LOCK
+        served = asked;
+        help_with(asked);
     }
     return NULL;
 }
@@ -879,7 +954,7 @@ static void forget_helper(void)
     pthread_mutex_init(&turn, NULL);
     pthread_cond_init(&news, NULL);
     pthread_cond_init(&done, NULL);
-    waiting = NULL;
+    waiting = served = NULL;
     is_there = 0;
     era++;
 }
@@ -949,9 +1024,20 @@ static void mind_fork(Asked *asked)
     asked->era = era;
     asked->stage = NEW;
     asked->next = asked->start;
-    asked->is_shared = asked->is_helped = asked->is_looked = 0;
+    asked->is_shared = asked->is_busy = asked->is_looked = 0;
+    asked->rows = (Rows){0};
     asked->best[0].held = asked->best[1].held = 0;
     asked->best[0].wanted = asked->best[1].wanted; /* it may have been taking a sample */
+}
+
+/* Until the helper is done with what it has begun; meanwhile there may be something to look at closely. With the turn. */
+static void wait_for_helper(Asked *asked)
+{
+    for (int times = 0; asked->is_busy && times < PATIENCE; times++) {
+        while (asked->rows.next < asked->rows.count) look_at_next_rows(asked);
+        wait_a_little();
+    }
+    while (asked->is_busy) pthread_cond_wait(&done, &turn);
 }
 
 /* Nobody else looks at it any more. */
@@ -963,14 +1049,14 @@ static void part_from_helper(Asked *asked)
             *each = asked->behind;
             break;
         }
-    while (asked->is_helped) pthread_cond_wait(&done, &turn);
+    wait_for_helper(asked);
+    if (served == asked) served = NULL;
     UNLOCK
 }
 #else
-#define LOCK
-#define UNLOCK
 #define ask_helper(asked, worth)
 #define part_from_helper(asked)
+#define wait_for_helper(asked)
 #define mind_fork(asked)
 
 static void see_that_it_is_ready(Asked *asked)
@@ -1194,11 +1280,13 @@ static Best *chosen(Asked *asked)
         look_at_part(asked, first, last, mine);
         LOCK
     }
+    wait_for_helper(asked);
     UNLOCK
-    part_from_helper(asked);
     if (asked->is_looked) return other;
-    keep_best(mine);
-    keep_best(other);
+    if (mine->held + other->held > mine->room) {
+        keep_best(mine);
+        keep_best(other);
+    }
     if (!asked->places && mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
         mine->held = other->held = 0;
         mine->least = -INFINITY;
@@ -1208,6 +1296,7 @@ static Best *chosen(Asked *asked)
     memcpy(mine->places + mine->held, other->places, other->held * sizeof(int64_t));
     mine->held += other->held;
     finish_choice(asked, mine);
+    part_from_helper(asked);
     return mine;
 }
 
