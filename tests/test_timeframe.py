@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
+from recollect.query import timegrammar
 from recollect.query.timeframe import (
     Timeframe,
     find_timeframe,
@@ -523,6 +524,23 @@ def test_any_text_gives_an_interval_or_none(text: str, now: datetime) -> None:
     if found is not None:
         assert found.start is None or found.start <= now
         assert len(without_timeframe(text, found)) < len(text)
+
+
+OTHERS = (
+    "0 1 3 12 31 32 1969 1970 1999 2025 2026 2100 2101 20260301 1st 2nd 3RD 25th 2026-03 2026-W10 1850-05-05"
+    " 2026-03-01T14:30 v2.19 #2878 x2025 the of to and in on over ago - .. , . 's ? gull"
+)
+SAID = st.sampled_from(sorted({*timegrammar._BEGINNINGS, *timegrammar._TELLING, *OTHERS.split()}))
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(SAID, max_size=7), st.sampled_from([" ", "", "-"]), moments)
+def test_what_is_passed_over_names_no_time(said: list[str], between: str, now: datetime) -> None:
+    text = between.join(said)
+    if not timegrammar.may_name_a_time(text):
+        reader = timegrammar.Reader(text, now, whole=False)
+        found = [reader.read(at) for at in range(len(reader.tokens))]
+        assert not [each for each in found if each and each.span]
 
 
 @settings(max_examples=100, deadline=None)

@@ -297,6 +297,25 @@ _RULES: dict[str, Callable[[Reader, int], Reading | None]] = {
 _BEGINNINGS = _RULES.keys() | _OPENERS.keys() | {"between", "from", "up", "prior"}
 
 
+_TELLING = (
+    MONTHS.keys()
+    | WEEKDAYS.keys()
+    | SEASON_MONTHS.keys()
+    | DAY_PARTS.keys()
+    | UNIT_WORDS
+    | _QUARTERS
+    | word_set("today yesterday tonight now half")
+)
+"""Without one of these or a date, there is no time phrase."""
+_DATE = re.compile(r"\b(?:19[7-9][0-9]|20[0-9]{2}|2100|[0-9]{4}(?=-)|[0-9]{1,2}(?:st|nd|rd|th))\b")
+
+
 def may_name_a_time(text: str) -> bool:
-    """Whether any word of a text could begin a time phrase; few texts need a closer look."""
-    return not _BEGINNINGS.isdisjoint(_WORD.findall(text.lower())) or _NUMBER.search(text) is not None
+    """Whether words of a text could be a time phrase; few texts need a closer look."""
+    lowered = text.lower()
+    words = _WORD.findall(lowered)
+    if not _TELLING.isdisjoint(words) and (
+        not _BEGINNINGS.isdisjoint(words) or _NUMBER.search(lowered) is not None
+    ):
+        return True
+    return _DATE.search(lowered) is not None
