@@ -43,10 +43,11 @@ class Legs:
         if ground.leaves and namespaces and words and words.query:
             worded = by_words(statements, namespaces, words, ground, self._allowed)
         jury = Jury(statements, self._scope, namespaces, self._fingerprint, ground)
-        if worded and near and jury.left(worded.first):
-            jury.read(worded.first, near.first, doubtful=near.doubtful)  # of both in one statement
         if worded:
-            found = worded.found(jury, jury.judged(worded.first))
+            told = jury.told(worded.first)
+            if near and told.left:  # those of both legs are read in one statement
+                jury.read([*told.left, *jury.told(near.first).left], near.doubtful)
+            found = worded.found(jury, jury.settled(told))
         else:
             found = search.match(statements, namespaces, self._scope, words)
         if not near:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,14 @@ def _is_told_by_segments(scope: Scope) -> bool:
 @cache
 def _at_any_time(kinds: tuple[Kind, ...]) -> Within:
     return Within(sum(1 << KINDS.index(kind) for kind in set(kinds)))
+
+
+class Told(NamedTuple):
+    """What segments tell of a ranking: who is in scope, packed, and who must be read."""
+
+    ranking: Scored
+    rows: bytes
+    left: list[int]
 
 
 class Jury:
@@ -88,27 +96,23 @@ class Jury:
 
         Whoever must be read is read in one statement; of `doubtful` ones, which vector they have now.
         """
-        rows, left = self._told(ranking)
-        self._read(left, doubtful)
-        told = Packed(rows, self._names)
-        return self._joined(ranking, told) if left else told
+        return self.settled(self.told(ranking), doubtful)
 
-    def left(self, ranking: Scored) -> list[int]:
-        """Those of whom segments don't tell."""
-        return self._told(ranking)[1]
-
-    def read(self, *rankings: Scored, doubtful: Iterable[int]) -> None:
-        """Those of all these who must be read, before they are judged."""
-        self._read([number for ranking in rankings for number in self.left(ranking)], doubtful)
-
-    def _told(self, ranking: Scored) -> tuple[bytes, list[int]]:
-        """What segments tell of a ranking, and who must be read."""
+    def told(self, ranking: Scored) -> Told:
+        """What segments tell of a ranking."""
         if not self._parts:
-            return b"", ranking.numbers()
+            return Told(ranking, b"", ranking.numbers())
         aside = self._namespaces.aside
         if aside is None:
             aside = self._aside(ranking)
-        return kernel.told(ranking, self._parts, self._within(), aside)
+        return Told(ranking, *kernel.told(ranking, self._parts, self._within(), aside))
+
+    def settled(self, told: Told, doubtful: Iterable[int] = ()) -> Sequence[Candidate]:
+        """Those who are in scope, as `judged` says, once segments have told."""
+        ranking, rows, left = told
+        self.read(left, doubtful)
+        packed = Packed(rows, self._names)
+        return self._joined(ranking, packed) if left else packed
 
     def _aside(self, ranking: Scored) -> frozenset[int]:
         """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
@@ -141,14 +145,14 @@ class Jury:
         assert isinstance(number, int) and isinstance(session, int)
         return packed_row(each, number, session, speaker, len(self._names) - 1)
 
-    def _read(self, some: Iterable[int], doubtful: Iterable[int]) -> None:
-        """In one statement, in the order in which they lie."""
+    def read(self, some: Iterable[int], doubtful: Iterable[int]) -> None:
+        """Those of whom no segment tells, and which vectors doubtful ones have, in one statement."""
         left = set(some) - self._heard
         if self._fingerprint is not None:
             left.update(number for number in doubtful if number not in self._vectors)
         if not left:
             return
-        numbers = sorted(left)
+        numbers = sorted(left)  # in the order in which they lie
         self._heard.update(numbers)
         found = self._statements.rows(
             "judged", **self._parameters, numbers=numbers, fingerprint=self._fingerprint
