@@ -44,6 +44,7 @@
 #define FINER 254.0f
 #define FIRST 256
 #define LINE 64
+#define BINS 256
 #define PLANES 4
 #define ENOUGH 512 /* a sample of fewer says nothing about the rest */
 #define SOME 64 /* so many are looked at closely without asking whether anybody else wants some */
@@ -263,10 +264,52 @@ static void exchange(Best *best, Py_ssize_t one, Py_ssize_t other)
     best->places[other] = place;
 }
 
+/* In which of the bins a score is, the highest first. */
+static inline int bin_of(float score, float highest, float scale)
+{
+    const float bin = (highest - score) * scale;
+    return bin < BINS ? (int)bin : BINS - 1;
+}
+
+/* Put those first who are surely among the wanted, and those last who surely are not. The others stand between `low` and
+   `high` then. No step of it depends on what the last one found, so it is far quicker than comparing them. */
+static void put_apart(Best *best, Py_ssize_t wanted, Py_ssize_t *low, Py_ssize_t *high)
+{
+    const Py_ssize_t held = best->held;
+    float highest = -INFINITY, lowest = INFINITY;
+    for (Py_ssize_t at = 0; at < held; at++) {
+        highest = best->scores[at] > highest ? best->scores[at] : highest;
+        lowest = best->scores[at] < lowest ? best->scores[at] : lowest;
+    }
+    const float scale = BINS / (highest - lowest);
+    float *scores = isfinite(scale) ? malloc(held * sizeof(float)) : NULL;
+    int64_t *places = scores ? malloc(held * sizeof(int64_t)) : NULL;
+    if (places) {
+        Py_ssize_t counts[BINS] = {0}, next[3] = {0};
+        for (Py_ssize_t at = 0; at < held; at++) counts[bin_of(best->scores[at], highest, scale)]++;
+        int last = 0;
+        while (next[1] + counts[last] < wanted) next[1] += counts[last++];
+        next[2] = next[1] + counts[last];
+        *low = next[1];
+        *high = next[2] - 1;
+        for (Py_ssize_t at = 0; at < held; at++) {
+            const int bin = bin_of(best->scores[at], highest, scale);
+            const Py_ssize_t to = next[(bin >= last) + (bin > last)]++;
+            scores[to] = best->scores[at];
+            places[to] = best->places[at];
+        }
+        memcpy(best->scores, scores, held * sizeof(float));
+        memcpy(best->places, places, held * sizeof(int64_t));
+    }
+    free(scores);
+    free(places);
+}
+
 /* Put so many of the highest first, in no order, the lowest of them last (Hoare's selection). */
 static void put_first(Best *best, Py_ssize_t wanted)
 {
     Py_ssize_t low = 0, high = best->held - 1;
+    if (wanted <= best->held && best->held > BINS) put_apart(best, wanted, &low, &high);
     while (low < high) {
         const float pivot = best->scores[low + (high - low) / 2];
         Py_ssize_t left = low, right = high;
@@ -1328,7 +1371,12 @@ static void put_in_order(const Segment *segment, const float *vector, const Whol
         if (isfinite(base)) nearest[at].score += base;
     }
     free(row);
-    qsort(nearest, best->held, sizeof(Near), by_nearness);
+    for (Py_ssize_t at = 1; at < best->held; at++) { /* hardly anybody has to move */
+        const Near each = nearest[at];
+        Py_ssize_t to = at;
+        for (; to && by_nearness(&each, nearest + to - 1) < 0; to--) nearest[to] = nearest[to - 1];
+        nearest[to] = each;
+    }
 }
 
 /* The numbers of vectors, and the memories that they belong to, scored. */
