@@ -401,7 +401,8 @@ static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t
     uint32_t nearer = promising(question, start, end, best->least, found);
     for (; nearer; nearer &= nearer - 1) {
         const int at = zeros_before(nearer);
-        if (found[at] > best->least && question->scale[start + at] > 0) /* else it was struck out */
+        const int may_be_struck = found[at] == 0; /* nothing is left of who was struck out */
+        if (found[at] > best->least && (!may_be_struck || question->scale[start + at] > 0))
             take(best, found[at], start + at);
     }
 }
@@ -767,7 +768,10 @@ static void look_at_places(const Segment *segment, const Whole *vector, const in
 static void look_at_bytes(const Segment *segment, const Whole *vector, const int64_t *places, Py_ssize_t count, float *scores)
 {
     for (Py_ssize_t at = 0; at < count; at++) {
-        if (at + AHEAD < count) FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
+        if (at + AHEAD < count) {
+            FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
+            FETCH(segment->scale + places[at + AHEAD], 1);
+        }
         scores[at] = segment->scale[places[at]] > 0 ? near_by_bytes(segment, places[at], vector) : NAN;
     }
 }
