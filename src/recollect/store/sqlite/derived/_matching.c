@@ -235,29 +235,31 @@ static void keep_highest(const Matching *matching, Finding *finding)
     const float least = finding->heap[0] * NEARLY;
     Py_ssize_t kept = 0;
     for (Py_ssize_t at = 0; at < finding->held; at++) {
-        if (finding->values[at] < least) continue;
         finding->places[kept] = finding->places[at];
-        finding->values[kept++] = finding->values[at];
+        finding->values[kept] = finding->values[at];
+        kept += finding->values[at] >= least;
     }
     finding->held = kept;
 }
 
-/* Take in those of a block who are good enough, and leave its scores at 0. */
+/* Take in those of a block who are good enough, and leave its scores at 0. Whoever is not is passed over without a branch. */
 static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first)
 {
-    const Py_ssize_t reaching = finding->reaching;
+    const Py_ssize_t reaching = finding->reaching, before = finding->held;
+    Py_ssize_t held = before;
     finding->reaching = 0;
     for (Py_ssize_t number = 0; number < reaching; number++) {
         const Py_ssize_t at = finding->reached[number];
         const float score = finding->scores[at];
         finding->scores[at] = 0;
-        if (!(score >= finding->floor)) continue;
-        finding->places[finding->held] = (int32_t)(first + at);
-        finding->values[finding->held++] = score;
-        if (score <= finding->heap[0]) continue;
-        sink(finding->heap, matching->most, score);
-        finding->floor = fmaxf(finding->floor, finding->heap[0] * NEARLY);
+        finding->places[held] = (int32_t)(first + at);
+        finding->values[held] = score;
+        held += score >= finding->floor;
     }
+    finding->held = held;
+    for (Py_ssize_t at = before; at < held; at++)
+        if (finding->values[at] > finding->heap[0]) sink(finding->heap, matching->most, finding->values[at]);
+    finding->floor = fmaxf(finding->floor, finding->heap[0] * NEARLY);
 }
 
 static int by_score(const void *one, const void *other)
@@ -287,6 +289,10 @@ static void count_times(const Segment *segment, List *list, const Finding *findi
 static void score_exactly(const Matching *matching, const Finding *finding, Scored *scored, int32_t *times)
 {
     const Segment *segment = matching->segment;
+    for (Py_ssize_t at = 0; at < finding->held; at++) {
+        FETCH(segment->numbers + finding->places[at], 1);
+        FETCH(segment->lengths + finding->places[at], 1);
+    }
     for (Py_ssize_t at = 0; at < finding->held; at++)
         scored[at] = (Scored){segment->numbers[finding->places[at]], 0};
     for (Py_ssize_t number = 0; number < matching->count; number++) {
