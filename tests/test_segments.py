@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Draft, Memories
+from recollect.store.packed import Scored, Similarities
 from recollect.store.sqlite import narrowing
 from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.merging import best_of
+from recollect.store.sqlite.derived.kernel import Nearest
 from recollect.store.sqlite.indexed import MOST_PHRASED
 from recollect.store.sqlite.search import FEW_ASIDE
 
-from .segmented import NOW, assert_same, by_words, keys, listed, opened, segments, store_of, without_segments
+from .segmented import (
+    NOW,
+    assert_same,
+    by_numpy,
+    by_words,
+    keys,
+    listed,
+    opened,
+    segments,
+    store_of,
+    without_segments,
+)
 
 VOCABULARY = [
     first + last for first in ("ba", "ke", "lom", "zun", "tri") for last in ("rok", "dal", "vex", "mip")
@@ -480,8 +494,20 @@ def test_the_best_of_several_lists_are_those_of_all(
     for number, score in sorted(everyone, key=lambda each: (-each[1], each[0])):
         chance.choice(parts).append((number, score))
     best = sorted(everyone, key=lambda each: (-each[1], each[0]))[:most]
-    found = best_of([([n for n, _ in part], [score for _, score in part]) for part in parts], most)
-    assert found == ([number for number, _ in best], [score for _, score in best])
+    made = [np.array(part, np.int64).reshape(-1, 2).T for part in parts]
+    made_of = [Nearest.of(numbers, -numbers, scores.astype(np.float32) / 8) for numbers, scores in made]
+    numbers = [number for number, _ in best]
+    expected = (numbers, [-number for number in numbers], [score / 8 for _, score in best])
+    for loops in (nullcontext, by_numpy):
+        with loops():
+            assert kernel.best(made_of, most).columns() == expected
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=4))
+def test_who_is_in_several_parts_is_as_the_last_of_them_says(parts: list[dict[int, int]]) -> None:
+    found = kernel.latest([Scored.of(part, part.values()) for part in parts])
+    assert dict(Similarities(found)) == {key: score for part in parts for key, score in part.items()}
+    assert len(found) == len(Similarities(found))
 
 
 def pieces(memories: Memories) -> list[int]:

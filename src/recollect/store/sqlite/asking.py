@@ -46,11 +46,15 @@ class Legs:
         if worded:
             told = jury.told(worded.first)
             if near and told.left:  # those of both legs are read in one statement
-                jury.read([*told.left, *jury.told(near.first).left], near.doubtful)
+                jury.read([*told.left, *jury.told(near.first).left], self._doubtful(near))
             found = worded.found(jury, jury.settled(told))
         else:
             found = search.match(statements, namespaces, self._scope, words)
         if not near:
             return Found(found)
         similar = near.similarities(found)  # as a rule the vectors are still looked through beside it
-        return Found(found, near.found(jury, jury.judged(near.first, near.doubtful)), similar)
+        return Found(found, near.found(jury, jury.judged(near.first, self._doubtful(near))), similar)
+
+    def _doubtful(self, near: Near) -> list[int]:
+        """Whose vectors may not be theirs any more: nobody's, if no memory ever lost one."""
+        return near.doubtful if self._fingerprint else []

@@ -175,13 +175,12 @@ class Jury:
     ) -> Sequence[Candidate]:
         """Of those who were `judged` the ones who have that vector, where that is in doubt, as it is when a
         memory may be there `twice`."""
-        if not self._vectors and not twice:
-            return judged
-        vectors, memories, scores = nearest.columns()
-        if not self._vectors and len(set(memories)) == len(memories):
-            return judged
+        if not self._vectors:
+            memories = nearest.memories.numbers() if twice else []
+            if len(set(memories)) == len(memories):
+                return judged
         held: dict[int, float] = {}  # some have a vector that was replaced
-        for vector, memory, score in zip(vectors, memories, scores, strict=True):
+        for vector, memory, score in zip(*nearest.columns(), strict=True):
             if self._vectors.get(memory, vector) == vector:
                 held.setdefault(memory, score)
         return self.judged(Scored.of(held, held.values()))

@@ -14,7 +14,6 @@ from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import Scored, Similarities, numbers_of
 from recollect.store.sqlite.derived import kernel, spans
 from recollect.store.sqlite.derived.kernel import Nearest
-from recollect.store.sqlite.derived.merging import best_of
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces
@@ -44,30 +43,21 @@ class Near:
         self._older = ground.vectors.get(nearness.generation, ())
         self._newer: list[_Newer] = []
         newest = namespaces.state.vector
+        self._begun = self._begin(reach(self._limit), allowed)  # first of all: the rest goes on beside it
         if newest > upto:
             for space in namespaces.values():
                 if space.generation is not None and space.facts.generation == nearness.generation:
                     known = space.number, space.generation, space.removed
                     self._newer.append(_Newer(*arenas.similarities(statements, *known, vector, upto, newest)))
-        self._begun = self._begin(reach(self._limit), allowed)
 
     def similarities(self, candidates: Sequence[Candidate]) -> Mapping[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
         numbers, apart = numbers_of(candidates)
-        found = [
-            Similarities(kernel.similar(segment, self._vector, numbers, apart, span))
-            for segment, span in self._older
-        ]
-        if len(found) == 1 and not self._newer:
-            return found[0]
-        known: dict[Key, float] = {}
-        for each in found:
-            known |= each
-        asked = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
-        for newer in self._newer:
-            _, memories, scores = newer.of(asked)
-            known.update(zip(memories.tolist(), scores.tolist(), strict=True))
-        return known
+        found = [kernel.similar(segment, self._vector, numbers, apart, span) for segment, span in self._older]
+        if self._newer:
+            asked = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
+            found += [kernel.scored(*newer.of(asked)[1:]) for newer in self._newer]
+        return Similarities(found[0] if len(found) == 1 else kernel.latest(found))
 
     @lazy
     def _nearest(self) -> Nearest:
@@ -84,8 +74,8 @@ class Near:
         return self._doubtful(self._nearest) if self._newer else []
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
-        numbers, memories, _ = nearest.columns()
-        return [memory for number, memory in zip(numbers, memories, strict=True) if number > self._upto]
+        vectors = np.frombuffer(nearest.vectors, np.int64)
+        return np.array(nearest.memories.numbers(), np.int64)[vectors > self._upto].tolist()
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """The nearest memories in scope, nearest first, once the first were judged.
@@ -124,11 +114,16 @@ class Near:
         """What gives the nearest of all, nearest first; another thread may look for them meanwhile."""
         if not most:
             return lambda: NONE
-        parts = [segment.near(span, self._vector, most, memories) for segment, span in self._older]
-        if len(parts) == 1 and not self._newer:
-            return parts[0]
-        parts += [partial(newer.nearest, most, memories) for newer in self._newer]
-        return lambda: Nearest.of(*best_of([part().columns() for part in parts] or [NONE.columns()], most))
+        older = [segment.near(span, self._vector, most, memories) for segment, span in self._older]
+        return partial(self._finished, older, most, memories)
+
+    def _finished(
+        self, older: Sequence[Callable[[], Nearest]], most: int, memories: NDArray[np.int64] | None
+    ) -> Nearest:
+        """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
+        parts = [newer.nearest(most, memories) for newer in self._newer]
+        parts += [part() for part in reversed(older)]
+        return parts[0] if len(parts) == 1 else kernel.best(parts, most)
 
 
 class _Newer(NamedTuple):
@@ -147,4 +142,4 @@ class _Newer(NamedTuple):
         """The nearest; of these memories alone, if given."""
         among = self if memories is None else self.of(memories)
         order = best(among.scores, most)
-        return Nearest.of(*(column[order].tolist() for column in among))
+        return Nearest.of(among.numbers[order], among.memories[order], among.scores[order])

@@ -1417,6 +1417,53 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
     return result;
 }
 
+/* A vector among those of several segments. */
+typedef struct {
+    Scored scored;
+    int64_t number;
+} Told;
+
+static int best_first(const void *one, const void *other)
+{
+    const Told *a = one, *b = other;
+    if (a->scored.score != b->scored.score) return a->scored.score > b->scored.score ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* The best of several segments' nearest, one after the other: numbers of vectors, and memories, scored. */
+static PyObject *best(PyObject *self, PyObject *given)
+{
+    Py_buffer vectors, ranking;
+    PyObject *result = NULL;
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(given, "y*y*n", &vectors, &ranking, &most)) return NULL;
+    Py_ssize_t count = vectors.len / (Py_ssize_t)sizeof(int64_t);
+    Told *all = malloc((count + 1) * sizeof(Told));
+    if (!all) PyErr_NoMemory();
+    else if (ranking.len != count * (Py_ssize_t)sizeof(Scored) || most < 0) lying();
+    else {
+        for (Py_ssize_t at = 0; at < count; at++)
+            all[at] = (Told){((const Scored *)ranking.buf)[at], ((const int64_t *)vectors.buf)[at]};
+        if (count) qsort(all, count, sizeof(Told), best_first);
+        if (count > most) count = most;
+        int64_t *numbers = malloc((count + 1) * sizeof(int64_t));
+        Scored *scored = malloc((count + 1) * sizeof(Scored));
+        for (Py_ssize_t at = 0; at < count && numbers && scored; at++) {
+            numbers[at] = all[at].number;
+            scored[at] = all[at].scored;
+        }
+        result = !numbers || !scored ? PyErr_NoMemory()
+                                     : Py_BuildValue("y#y#", (const char *)numbers, count * (Py_ssize_t)sizeof(int64_t),
+                                                     (const char *)scored, count * (Py_ssize_t)sizeof(Scored));
+        free(numbers);
+        free(scored);
+    }
+    free(all);
+    PyBuffer_Release(&vectors);
+    PyBuffer_Release(&ranking);
+    return result;
+}
+
 /* A memory whose vector is looked for, and where that stands: -1 if there is none. */
 typedef struct {
     int64_t memory;
@@ -1492,6 +1539,7 @@ static PyMethodDef methods[] = {
     {"begin", begin, METH_VARARGS, NULL},
     {"finish", finish, METH_O, NULL},
     {"begin_at", begin_at, METH_VARARGS, NULL},
+    {"best", best, METH_VARARGS, NULL},
     {"similar", similar, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

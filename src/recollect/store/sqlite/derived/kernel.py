@@ -46,6 +46,27 @@ NEARLY = 0.96
 Positions = NDArray[np.int32]
 
 
+PAIRS = np.dtype([("memory", np.int64), ("score", np.float64)])
+"""As `Scored` has them."""
+
+
+def scored(memories: NDArray[np.int64], scores: Floats) -> Scored:
+    """What memories score, packed."""
+    pairs = np.empty(len(memories), PAIRS)
+    pairs["memory"], pairs["score"] = memories, scores
+    return Scored(pairs.tobytes())
+
+
+def latest(parts: Sequence[Scored]) -> Scored:
+    """Everyone of several parts; who is in more than one, as the last of them says."""
+    together = Scored(b"".join([part.pairs for part in reversed(parts)]))
+    numbers = together.numbers()
+    if len(set(numbers)) == len(numbers):
+        return together
+    pairs = np.frombuffer(together.pairs, PAIRS)
+    return Scored(pairs[np.unique(pairs["memory"], return_index=True)[1]].tobytes())
+
+
 class Nearest(NamedTuple):
     """What is near, nearest first."""
 
@@ -55,13 +76,27 @@ class Nearest(NamedTuple):
     """Those that they belong to, and how near each is."""
 
     @classmethod
-    def of(cls, vectors: Sequence[int], memories: Sequence[int], scores: Sequence[float]) -> Nearest:
+    def of(cls, vectors: NDArray[np.int64], memories: NDArray[np.int64], scores: Floats) -> Nearest:
         """These."""
-        return cls(np.array(vectors, np.int64).tobytes(), Scored.of(memories, scores))
+        return cls(vectors.tobytes(), scored(memories, scores))
 
     def columns(self) -> tuple[list[int], list[int], list[float]]:
         """Vectors, memories and scores."""
         return memoryview(self.vectors).cast("q").tolist(), self.memories.numbers(), self.memories.scores()
+
+
+def best(parts: Sequence[Nearest], most: int) -> Nearest:
+    """The nearest of all parts; equal ones by number."""
+    vectors, pairs = (
+        b"".join([part.vectors for part in parts]),
+        b"".join([part.memories.pairs for part in parts]),
+    )
+    if COMPILED:
+        vectors, pairs = _nearest.best(vectors, pairs, most)
+        return Nearest(vectors, Scored(pairs))
+    numbers, scores = np.frombuffer(vectors, np.int64), np.frombuffer(pairs, PAIRS)
+    order = np.lexsort((numbers, -scores["score"]))[:most]
+    return Nearest(numbers[order].tobytes(), Scored(scores[order].tobytes()))
 
 
 class Looked(NamedTuple):
@@ -158,9 +193,7 @@ def _nearest_at_by_numpy(
     scores += segment.frame.centre @ vector
     order = np.lexsort((chosen, -scores))
     chosen = chosen[order]
-    return Nearest.of(
-        segment.numbers[chosen].tolist(), segment.memories[chosen].tolist(), scores[order].tolist()
-    )
+    return Nearest.of(segment.numbers[chosen], segment.memories[chosen], scores[order])
 
 
 def similar(
@@ -178,7 +211,7 @@ def similar(
     places = places[coded.scale[places] > 0]
     scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
     scores += segment.frame.centre @ vector
-    return Scored.of(segment.memories[places].tolist(), scores.tolist())
+    return scored(segment.memories[places], scores)
 
 
 def _share(count: int) -> int:
