@@ -582,6 +582,18 @@ class TestAFileThatLies:
             with pytest.raises(IndexError):
                 kernel.similar(vectors_of(matrix), matrix[0], Scored.of([101], [0]).pairs, 16, span)
 
+    def test_lists_that_do_not_fit_each_other(self) -> None:
+        memories, scores = np.arange(3), np.zeros(3, np.float32)
+        with pytest.raises(IndexError):
+            kernel.among(memories, scores[1:], Scored.of([1], [0]).pairs, 16)
+        for numbers, apart in ((b"?" * 15, 16), (b"?" * 8, 4), (b"", 0)):
+            with pytest.raises(IndexError):
+                kernel.among(memories, scores, numbers, apart)
+            with pytest.raises(IndexError):
+                kernel.similar(vectors_of(np.eye(8, dtype=np.float32)), scores, numbers, apart, (0, 8))
+        with pytest.raises(IndexError):
+            kernel.best([kernel.Nearest(memories.tobytes(), Scored())], 2)
+
     def test_a_vector_that_is_not_there(self) -> None:
         matrix = np.eye(8, dtype=np.float32)
         for place in (-1, 8, 2**40):

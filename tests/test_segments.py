@@ -495,12 +495,26 @@ def test_the_best_of_several_lists_are_those_of_all(
         chance.choice(parts).append((number, score))
     best = sorted(everyone, key=lambda each: (-each[1], each[0]))[:most]
     made = [np.array(part, np.int64).reshape(-1, 2).T for part in parts]
-    made_of = [Nearest.of(numbers, -numbers, scores.astype(np.float32) / 8) for numbers, scores in made]
+    made_of = [Nearest.of(numbers, -numbers, np.asarray(scores / 8, np.float32)) for numbers, scores in made]
     numbers = [number for number, _ in best]
     expected = (numbers, [-number for number in numbers], [score / 8 for _, score in best])
     for loops in (nullcontext, by_numpy):
         with loops():
             assert kernel.best(made_of, most).columns() == expected
+
+
+@given(st.lists(st.integers(0, 30)), st.lists(st.integers(0, 30)), st.sampled_from([1, 6]))
+def test_those_who_are_wanted_are_found_among_others(there: list[int], wanted: list[int], apart: int) -> None:
+    memories, scores = np.array(there, np.int64), np.arange(len(there), dtype=np.float32)
+    numbers = np.repeat(np.array(wanted, np.int64), apart)
+    numbers[np.arange(len(numbers)) % apart > 0] = 7  # what stands between them is none of them
+    for loops in (nullcontext, by_numpy):
+        with loops():
+            found = kernel.among(memories, scores, numbers.tobytes(), 8 * apart)
+        assert found == Scored.of(
+            [number for number in there if number in wanted],
+            [at for at, number in enumerate(there) if number in wanted],
+        )
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -54,9 +55,7 @@ class Near:
         """How near these are; one whose text another process has just changed may be judged as it was."""
         numbers, apart = numbers_of(candidates)
         found = [kernel.similar(segment, self._vector, numbers, apart, span) for segment, span in self._older]
-        if self._newer:
-            asked = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
-            found += [kernel.scored(*newer.of(asked)[1:]) for newer in self._newer]
+        found += [kernel.among(newer.memories, newer.scores, numbers, apart) for newer in self._newer]
         return Similarities(found[0] if len(found) == 1 else kernel.latest(found))
 
     @lazy
@@ -74,8 +73,8 @@ class Near:
         return self._doubtful(self._nearest) if self._newer else []
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
-        vectors = np.frombuffer(nearest.vectors, np.int64)
-        return np.array(nearest.memories.numbers(), np.int64)[vectors > self._upto].tolist()
+        are_newer = np.frombuffer(nearest.vectors, np.int64) > self._upto
+        return list(compress(nearest.memories.numbers(), are_newer.tolist()))
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """The nearest memories in scope, nearest first, once the first were judged.
@@ -123,7 +122,7 @@ class Near:
         """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
         parts = [newer.nearest(most, memories) for newer in self._newer]
         parts += [part() for part in reversed(older)]
-        return parts[0] if len(parts) == 1 else kernel.best(parts, most)
+        return parts[0] if len(parts) == 1 and not self._newer else kernel.best(parts, most)
 
 
 class _Newer(NamedTuple):
@@ -139,7 +138,9 @@ class _Newer(NamedTuple):
         return _Newer(self.numbers[inside], self.memories[inside], self.scores[inside])
 
     def nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
-        """The nearest; of these memories alone, if given."""
+        """The nearest, in no order; of these memories alone, if given."""
         among = self if memories is None else self.of(memories)
+        if len(among.scores) <= most:
+            return Nearest.of(*among)
         order = best(among.scores, most)
         return Nearest.of(among.numbers[order], among.memories[order], among.scores[order])

@@ -1476,14 +1476,63 @@ static int ascending(const void *one, const void *other)
     return (a->memory > b->memory) - (a->memory < b->memory);
 }
 
-/* Where the vectors of memories stand, whose numbers are so many bytes apart; of those from one place to another. */
-static Sought *stand(const Segment *segment, const Py_buffer *wanted, Py_ssize_t apart, Py_ssize_t from, Py_ssize_t end)
+/* Those whose numbers stand so many bytes apart, ascending. */
+static Sought *sought_ones(const Py_buffer *wanted, Py_ssize_t apart)
 {
     const Py_ssize_t count = wanted->len / apart;
     Sought *sought = malloc((count + 1) * sizeof(Sought));
     if (!sought) return NULL;
     for (Py_ssize_t at = 0; at < count; at++) memcpy(&sought[at].memory, (char *)wanted->buf + at * apart, sizeof(int64_t));
     if (count) qsort(sought, count, sizeof(Sought), ascending);
+    return sought;
+}
+
+static int is_sought(const Sought *sought, Py_ssize_t count, int64_t memory)
+{
+    Py_ssize_t low = 0, high = count;
+    while (low < high) {
+        const Py_ssize_t middle = low + (high - low) / 2;
+        if (sought[middle].memory < memory) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && sought[low].memory == memory;
+}
+
+/* Those of memories who are sought, with their scores. */
+static PyObject *among(PyObject *self, PyObject *given)
+{
+    Py_buffer memories, scores, wanted;
+    PyObject *result = NULL;
+    Py_ssize_t apart, kept = 0;
+    if (!PyArg_ParseTuple(given, "y*y*y*n", &memories, &scores, &wanted, &apart)) return NULL;
+    const Py_ssize_t count = memories.len / (Py_ssize_t)sizeof(int64_t);
+    if (scores.len != count * (Py_ssize_t)sizeof(float) || apart < (Py_ssize_t)sizeof(int64_t) || wanted.len % apart) {
+        lying();
+    } else {
+        Sought *sought = sought_ones(&wanted, apart);
+        Scored *scored = malloc((count + 1) * sizeof(Scored));
+        for (Py_ssize_t at = 0; sought && scored && at < count; at++) {
+            const int64_t memory = ((const int64_t *)memories.buf)[at];
+            if (is_sought(sought, wanted.len / apart, memory))
+                scored[kept++] = (Scored){memory, ((const float *)scores.buf)[at]};
+        }
+        result = sought && scored ? PyBytes_FromStringAndSize((const char *)scored, kept * (Py_ssize_t)sizeof(Scored))
+                                  : PyErr_NoMemory();
+        free(sought);
+        free(scored);
+    }
+    PyBuffer_Release(&memories);
+    PyBuffer_Release(&scores);
+    PyBuffer_Release(&wanted);
+    return result;
+}
+
+/* Where the vectors of those who are sought stand; of those from one place to another. */
+static Sought *stand(const Segment *segment, const Py_buffer *wanted, Py_ssize_t apart, Py_ssize_t from, Py_ssize_t end)
+{
+    const Py_ssize_t count = wanted->len / apart;
+    Sought *sought = sought_ones(wanted, apart);
+    if (!sought) return NULL;
     for (Py_ssize_t at = 0; at < count; at++) {
         from = place_among(segment->memories, from, end, sought[at].memory);
         const int is_there = from < end && segment->memories[from] == sought[at].memory && segment->scale[from] > 0;
@@ -1540,6 +1589,7 @@ static PyMethodDef methods[] = {
     {"finish", finish, METH_O, NULL},
     {"begin_at", begin_at, METH_VARARGS, NULL},
     {"best", best, METH_VARARGS, NULL},
+    {"among", among, METH_VARARGS, NULL},
     {"similar", similar, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -57,6 +57,14 @@ def scored(memories: NDArray[np.int64], scores: Floats) -> Scored:
     return Scored(pairs.tobytes())
 
 
+def among(memories: NDArray[np.int64], scores: Floats, numbers: bytes, apart: int) -> Scored:
+    """Those of memories who are wanted, with their scores. The wanted numbers stand so many bytes apart."""
+    if COMPILED:
+        return Scored(_nearest.among(memories, np.ascontiguousarray(scores, np.float32), numbers, apart))
+    inside = np.isin(memories, np.frombuffer(numbers, np.int64)[:: apart // 8])
+    return scored(memories[inside], scores[inside])
+
+
 def latest(parts: Sequence[Scored]) -> Scored:
     """Everyone of several parts; who is in more than one, as the last of them says."""
     together = Scored(b"".join([part.pairs for part in reversed(parts)]))
