@@ -122,7 +122,7 @@ class Near:
         """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
         parts = [newer.nearest(most, memories) for newer in self._newer]
         parts += [part() for part in reversed(older)]
-        return parts[0] if len(parts) == 1 and not self._newer else kernel.best(parts, most)
+        return parts[0] if len(parts) == 1 and not self._newer else kernel.best(parts[::-1], most)
 
 
 class _Newer(NamedTuple):

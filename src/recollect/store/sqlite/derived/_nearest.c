@@ -1423,11 +1423,19 @@ typedef struct {
     int64_t number;
 } Told;
 
-static int best_first(const void *one, const void *other)
+static int is_before(const Told *one, const Told *other)
 {
-    const Told *a = one, *b = other;
-    if (a->scored.score != b->scored.score) return a->scored.score > b->scored.score ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    if (one->scored.score != other->scored.score) return one->scored.score > other->scored.score;
+    return one->number < other->number;
+}
+
+/* Take one in where it belongs among those who are held, best first, at most so many; how many there are then. */
+static Py_ssize_t put_in(Told *held, Py_ssize_t count, Py_ssize_t most, Told each)
+{
+    Py_ssize_t to = count < most ? count : most - 1;
+    for (; to && is_before(&each, held + to - 1); to--) held[to] = held[to - 1];
+    held[to] = each;
+    return count < most ? count + 1 : most;
 }
 
 /* The best of several segments' nearest, one after the other: numbers of vectors, and memories, scored. */
@@ -1437,15 +1445,16 @@ static PyObject *best(PyObject *self, PyObject *given)
     PyObject *result = NULL;
     Py_ssize_t most;
     if (!PyArg_ParseTuple(given, "y*y*n", &vectors, &ranking, &most)) return NULL;
-    Py_ssize_t count = vectors.len / (Py_ssize_t)sizeof(int64_t);
-    Told *all = malloc((count + 1) * sizeof(Told));
+    const Py_ssize_t all_of_them = vectors.len / (Py_ssize_t)sizeof(int64_t);
+    Told *all = malloc((all_of_them + 1) * sizeof(Told));
     if (!all) PyErr_NoMemory();
-    else if (ranking.len != count * (Py_ssize_t)sizeof(Scored) || most < 0) lying();
+    else if (ranking.len != all_of_them * (Py_ssize_t)sizeof(Scored) || most < 1) lying();
     else {
-        for (Py_ssize_t at = 0; at < count; at++)
-            all[at] = (Told){((const Scored *)ranking.buf)[at], ((const int64_t *)vectors.buf)[at]};
-        if (count) qsort(all, count, sizeof(Told), best_first);
-        if (count > most) count = most;
+        Py_ssize_t count = 0;
+        for (Py_ssize_t at = 0; at < all_of_them; at++) { /* the first part's are in order, and hardly any other passes */
+            const Told each = {((const Scored *)ranking.buf)[at], ((const int64_t *)vectors.buf)[at]};
+            if (count < most || is_before(&each, all + most - 1)) count = put_in(all, count, most, each);
+        }
         int64_t *numbers = malloc((count + 1) * sizeof(int64_t));
         Scored *scored = malloc((count + 1) * sizeof(Scored));
         for (Py_ssize_t at = 0; at < count && numbers && scored; at++) {

@@ -94,7 +94,7 @@ class Nearest(NamedTuple):
 
 
 def best(parts: Sequence[Nearest], most: int) -> Nearest:
-    """The nearest of all parts; equal ones by number."""
+    """The nearest of all parts, the largest of which comes first; equal ones by number."""
     vectors, pairs = (
         b"".join([part.vectors for part in parts]),
         b"".join([part.memories.pairs for part in parts]),
