@@ -856,10 +856,19 @@ static void wait_a_little(void)
     LOCK
 }
 
+/* Wait once more for the other thread, which may have lost its processor. */
+static void wait_for_other(int times_before)
+{
+    if (times_before < PATIENCE) wait_a_little();
+    else pthread_cond_wait(&done, &turn);
+}
+
+#define tell_other() pthread_cond_broadcast(&done)
 #else
 #define LOCK
 #define UNLOCK
-#define wait_a_little()
+#define wait_for_other(times_before) (void)(times_before)
+#define tell_other()
 #endif
 
 /* Look at the next of those who are looked at closely. With the turn, which is given away meanwhile. */
@@ -872,7 +881,7 @@ static void look_at_next_rows(Asked *asked)
     UNLOCK
     look_at_bytes(asked->segment, &asked->whole, rows->places + first, count, rows->scores + first);
     LOCK
-    rows->taken--;
+    if (!--rows->taken) tell_other();
 }
 
 /* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
@@ -882,7 +891,7 @@ static Py_ssize_t look_at_some(Asked *asked, Best *best, Py_ssize_t first, Py_ss
     LOCK
     asked->rows = (Rows){best->places + first, best->scores + first, last - first, 0, 0};
     while (asked->rows.next < asked->rows.count) look_at_next_rows(asked);
-    while (asked->rows.taken) wait_a_little();
+    for (int times = 0; asked->rows.taken; times++) wait_for_other(times);
     asked->rows = (Rows){0};
     UNLOCK
     for (Py_ssize_t at = first; at < last; at++) {
@@ -937,7 +946,7 @@ static void see_that_it_is_ready(Asked *asked)
         make_ready(asked);
         LOCK
         asked->stage = READY;
-        pthread_cond_broadcast(&done);
+        tell_other();
     }
     while (asked->stage != READY) pthread_cond_wait(&done, &turn);
 }
@@ -972,7 +981,7 @@ static void help_with(Asked *asked)
         asked->is_looked = 1;
     }
     asked->is_busy = 0;
-    pthread_cond_broadcast(&done);
+    tell_other();
     if (!asked->is_looked) stay_with(asked);
     if (served == asked) served = NULL;
 }
@@ -1080,11 +1089,10 @@ static void mind_fork(Asked *asked)
 /* Until the helper is done with what it has begun; meanwhile there may be something to look at closely. With the turn. */
 static void wait_for_helper(Asked *asked)
 {
-    for (int times = 0; asked->is_busy && times < PATIENCE; times++) {
+    for (int times = 0; asked->is_busy; times++) {
         while (asked->rows.next < asked->rows.count) look_at_next_rows(asked);
-        wait_a_little();
+        if (asked->is_busy) wait_for_other(times);
     }
-    while (asked->is_busy) pthread_cond_wait(&done, &turn);
 }
 
 /* Nobody else looks at it any more. */
