@@ -428,7 +428,8 @@ static PyObject *contenders(PyObject *self, PyObject *given)
                           &rules.drops_nothing, &rules.now, &PyFrozenSet_Type, &rules.meant, &rules.prefers, &rules.since,
                           &rules.until, &rules.limit, &rules.least))
         return NULL;
-    if (!take_leg(&keyword) || !take_leg(&semantic) || !take_extra(&extra)) PyErr_SetString(PyExc_ValueError, "a candidate is cut off");
+    if (!take_leg(&keyword) || !take_leg(&semantic) || !take_extra(&extra))
+        PyErr_SetString(PyExc_ValueError, "a candidate is cut off");
     else if (rules.limit < 1) PyErr_SetString(PyExc_ValueError, "at least one must be wanted");
     else result = ranked(&rules, &keyword, &semantic, &extra);
     PyBuffer_Release(&keyword.held);

@@ -134,10 +134,6 @@ class Arenas:
     ) -> Arena | None:
         """The arena, up to date; None when it would not fit the budget and must be read in passing."""
         key = (namespace, generation)
-        arena = self._arenas.get(key)
-        if arena is not None and (arena.after, arena.removed) == (after, removed) and arena.last >= newest:
-            self._arenas.move_to_end(key)  # as it was when it was last asked
-            return arena
         arena = self._arenas.pop(key, None)
         is_stale = arena is None or removed - arena.removed > 100 + arena.size // 10
         if arena is None or is_stale or arena.after != after:

@@ -1504,17 +1504,6 @@ static Sought *sought_ones(const Py_buffer *wanted, Py_ssize_t apart)
     return sought;
 }
 
-static int is_sought(const Sought *sought, Py_ssize_t count, int64_t memory)
-{
-    Py_ssize_t low = 0, high = count;
-    while (low < high) {
-        const Py_ssize_t middle = low + (high - low) / 2;
-        if (sought[middle].memory < memory) low = middle + 1;
-        else high = middle;
-    }
-    return low < count && sought[low].memory == memory;
-}
-
 /* Those of memories who are sought, with their scores. */
 static PyObject *among(PyObject *self, PyObject *given)
 {
@@ -1529,9 +1518,9 @@ static PyObject *among(PyObject *self, PyObject *given)
         Sought *sought = sought_ones(&wanted, apart);
         Scored *scored = malloc((count + 1) * sizeof(Scored));
         for (Py_ssize_t at = 0; sought && scored && at < count; at++) {
-            const int64_t memory = ((const int64_t *)memories.buf)[at];
-            if (is_sought(sought, wanted.len / apart, memory))
-                scored[kept++] = (Scored){memory, ((const float *)scores.buf)[at]};
+            const Sought each = {((const int64_t *)memories.buf)[at], -1};
+            if (bsearch(&each, sought, wanted.len / apart, sizeof(Sought), ascending))
+                scored[kept++] = (Scored){each.memory, ((const float *)scores.buf)[at]};
         }
         result = sought && scored ? PyBytes_FromStringAndSize((const char *)scored, kept * (Py_ssize_t)sizeof(Scored))
                                   : PyErr_NoMemory();
