@@ -51,6 +51,8 @@
 #define PAUSES 30
 #define PATIENCE 100 /* some fifty microseconds */
 #define WIDE 100 /* whoever may be among so many nearest is looked at, even if fewer are wanted */
+#define SPOTS 8 /* where some are compared with what is estimated of them, whoever they are */
+#define WIDEST 8 /* no more than one of so many is looked at closely, however little estimates say */
 
 /* A question, and the signs that it is compared with: by groups of vectors, bytes of eight dimensions, vectors.
    What each half of a byte comes to stands in a table, in steps, the lower half's first. With `ranges` the signs are those
@@ -434,14 +436,52 @@ static void free_room(Best *best)
     free(best->places);
 }
 
+/* How estimates go together with what they estimate: what is so near is estimated as `base` and `slope` times that, and
+   seldom as less by more than `far`. */
+typedef struct {
+    float base, slope, far;
+} Tendency;
+
+static const Tendency UNKNOWN = {-INFINITY, 0, 0};
+
+/* What is known of it so far, by sums over a sample. */
+typedef struct {
+    double count, estimates, scores, estimates_squared, scores_squared, products;
+} Sums;
+
+static void note(Sums *sums, float estimate, float score)
+{
+    sums->count++;
+    sums->estimates += estimate;
+    sums->scores += score;
+    sums->estimates_squared += (double)estimate * estimate;
+    sums->scores_squared += (double)score * score;
+    sums->products += (double)estimate * score;
+}
+
+static Tendency tendency_of(const Sums *sums)
+{
+    const double estimate = sums->estimates / sums->count, score = sums->scores / sums->count;
+    const double varies = sums->scores_squared / sums->count - score * score;
+    const double slope = varies > 1e-20 ? (sums->products / sums->count - estimate * score) / varies : 0;
+    const double left = sums->estimates_squared / sums->count - estimate * estimate - slope * slope * varies;
+    return (Tendency){(float)(estimate - slope * score), (float)slope, 2 * (float)sqrt(left > 0 ? left : 0)};
+}
+
+/* What is estimated of somebody so near; less than anything if that is not known. */
+static float estimated(const Tendency *tendency, float score)
+{
+    return score > -INFINITY ? tendency->base + tendency->slope * score : -INFINITY;
+}
+
 /* The same question, as it is compared with the rows of those who seem near by their signs along directions: what each
-   dimension counts, in whole numbers of PLANES bits, the same bit of all dimensions together. What is first estimated of a
-   vector is about `base` and `slope` times what its row says. */
+   dimension counts, in whole numbers of PLANES bits, the same bit of all dimensions together. */
 typedef struct {
     const uint8_t *rows; /* NULL if there are no directions */
     Py_ssize_t row_size, words;
     uint64_t *planes;
-    float lowest, step, total, base, slope;
+    float lowest, step, total;
+    Tendency first; /* of what signs along directions say, beside rows */
 } Closer;
 
 static Py_ssize_t words_of(Py_ssize_t dimensions) { return (dimensions + 63) / 64; }
@@ -528,19 +568,13 @@ static float near_by_row(const Closer *closer, int64_t place)
     return sum * numbers[0] + numbers[1];
 }
 
-/* What the first estimate of somebody as near as `least` comes to. It is less for every second of those who are just as near,
-   but the nearest of all, who are asked for, are a good deal nearer. */
-static float first_of(const Closer *closer, float least)
-{
-    return least > -INFINITY ? closer->base + closer->slope * least : -INFINITY;
-}
-
-/* The best of a span by their rows, of those who seem near by their signs along directions. */
+/* The best of a span by their rows, of those who seem near by their signs along directions: as near as the least of the best.
+   Every second of those who are just as near seems less, but the nearest of all, who are asked for, are a good deal nearer. */
 static void look_closer(const Question *question, const Closer *closer, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
     int64_t places[BLOCK];
     for (Py_ssize_t first = start, last; first < end; first = last) {
-        const float least = first_of(closer, best->least);
+        const float least = estimated(&closer->first, best->least);
         int count = 0;
         last = end - first < BLOCK ? end : first + BLOCK;
         for (Py_ssize_t at = first, next; at < last; at = next) {
@@ -903,37 +937,100 @@ static Py_ssize_t look_at_some(Asked *asked, Best *best, Py_ssize_t first, Py_ss
 }
 
 /* Look closely at those who were chosen by their signs: at a part of them first, which says how far estimates err, and
-   then at those of the others who may still be among the nearest: the `most`, or a hundred. */
-static void look_closely(Asked *asked, Best *best)
+   then at those of the others who may still be among the nearest: the `most`, or a hundred. How far they err. */
+static float look_closely(Asked *asked, Best *best)
 {
     const Py_ssize_t all = best->held, most = asked->most;
     const Py_ssize_t part = 2 * most > FIRST ? 2 * most : FIRST, among = most > WIDE ? most : WIDE;
     float *estimates = part < all ? malloc(part * sizeof(float)) : NULL;
     if (!estimates) {
         best->held = look_at_some(asked, best, 0, all, 0);
-        return;
+        return INFINITY;
     }
     put_first(best, part);
     memcpy(estimates, best->scores, part * sizeof(float));
     Py_ssize_t kept = look_at_some(asked, best, 0, part, 0);
-    float least = -INFINITY;
+    float least = -INFINITY, far = INFINITY;
     if (kept == part) { /* else estimates and scores no longer stand side by side */
         const Error error = error_of(estimates, best->scores, part);
+        far = error.far;
         best->held = part;
         put_first(best, among);
-        least = best->scores[among - 1] - error.mean - error.far;
+        least = best->scores[among - 1] - error.mean - far;
     }
     Py_ssize_t further = part;
     for (Py_ssize_t at = part; at < all; at++)
         if (best->scores[at] > least) best->places[further++] = best->places[at];
     best->held = look_at_some(asked, best, part, further, kept);
     free(estimates);
+    return far;
 }
 
+/* How estimates go together with nearness, by some of the span, whoever they are. */
+static Tendency tendency_among(const Asked *asked)
+{
+    const Segment *segment = asked->segment;
+    const Py_ssize_t apart = (asked->end - asked->start) / SPOTS / TOGETHER * TOGETHER;
+    Question anyone = asked->question;
+    anyone.allowed = NULL;
+    Sums sums = {0};
+    for (Py_ssize_t at = (asked->start / TOGETHER + 1) * TOGETHER; apart && at + TOGETHER <= asked->end; at += apart) {
+        float found[TOGETHER];
+        promising(&anyone, at, at + TOGETHER, -INFINITY, found);
+        for (Py_ssize_t place = at; place < at + TOGETHER; place++)
+            if (segment->scale[place] > 0)
+                note(&sums, asked->closer.rows ? near_by_row(&asked->closer, place) : found[place - at],
+                     near_by_bytes(segment, place, &asked->whole));
+    }
+    return sums.count >= SPOTS * TOGETHER / 2 ? tendency_of(&sums) : UNKNOWN;
+}
+
+/* How many of the nearest are kept until all digits have told which are the nearest of all. */
+static Py_ssize_t looked_at_last(const Asked *asked) { return asked->most > asked->exact ? asked->most : asked->exact; }
+
+/* Keep so many of the highest, if there are more. */
+static void leave(Best *best, Py_ssize_t most)
+{
+    if (best->held <= most) return;
+    put_first(best, most);
+    best->held = most;
+}
+
+/* Look closely at those as well who seem nearer than `least`, but not so near as those who were chosen: than `chosen`. */
+static void look_further(Asked *asked, Best *best, float least, float chosen)
+{
+    Best others;
+    Py_ssize_t count = 0;
+    if (make_room(&others, (asked->end - asked->start) / WIDEST + 1)) {
+        others.least = least;
+        look_at_part(asked, asked->start, asked->end, &others);
+        keep_best(&others);
+        for (Py_ssize_t at = 0; at < others.held; at++)
+            if (others.scores[at] < chosen) others.places[count++] = others.places[at];
+    }
+    for (Py_ssize_t first = 0, some; first < count; first += some) {
+        leave(best, looked_at_last(asked));
+        some = count - first < best->room - best->held ? count - first : best->room - best->held;
+        memcpy(best->places + best->held, others.places + first, some * sizeof(int64_t));
+        best->held = look_at_some(asked, best, best->held, best->held + some, best->held);
+    }
+    free_room(&others);
+}
+
+/* Look closely at those who were chosen; and where estimates say little, at whoever else may be among the few that are wanted
+   exactly. The estimates of those who were chosen are too high rather than too low, so how far any err is seen elsewhere. */
 static void finish_choice(Asked *asked, Best *best)
 {
     keep_best(best);
-    if (!asked->places) look_closely(asked, best);
+    if (asked->places) return;
+    const float chosen = best->least, far = look_closely(asked, best);
+    if (best->held < asked->exact || asked->exact < 1) return;
+    put_first(best, asked->exact);
+    const float last = best->scores[asked->exact - 1];
+    if (last - chosen > 2 * far && !asked->closer.rows) return; /* among fewer, to look elsewhere takes as long as all that */
+    const Tendency tendency = tendency_among(asked);
+    const float least = estimated(&tendency, last) - tendency.far;
+    if (least > -INFINITY && least < chosen) look_further(asked, best, least, chosen);
 }
 
 #ifdef THREADS
@@ -1155,21 +1252,13 @@ static Py_ssize_t sample_of(const Asked *asked, Py_ssize_t wanted)
     return apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + LANES >= wanted ? 0 : apart;
 }
 
-/* How first estimates depend on what rows say, by sums over a sample: of both, of the latter's squares and of the products. */
-static void relate(Closer *closer, const double *sums, double count)
-{
-    const double first = sums[0] / count, second = sums[1] / count, varies = sums[2] / count - second * second;
-    closer->slope = varies > 1e-20 ? (float)((sums[3] / count - first * second) / varies) : 0;
-    closer->base = (float)(first - closer->slope * second);
-}
-
 /* The best of a sample by their rows, and what that says about the first estimates. */
 static void sample_closer(const Question *question, Closer *closer, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart,
                           Best *best)
 {
     Question anyone = *question;
     anyone.allowed = NULL;
-    double sums[4] = {0}, count = 0;
+    Sums sums = {0};
     for (Py_ssize_t first = start; first < end; first += apart)
         for (Py_ssize_t at = first, next; at < first + BLOCK && at < end; at = next) {
             float found[TOGETHER];
@@ -1177,18 +1266,13 @@ static void sample_closer(const Question *question, Closer *closer, Py_ssize_t s
             if (next > end) next = end;
             for (uint32_t each = promising(&anyone, at, next, -INFINITY, found); each; each &= each - 1) {
                 const int place = zeros_before(each);
-                const float one = found[place], other = near_by_row(closer, at + place);
-                if (isnan(other)) continue;
-                sums[0] += one;
-                sums[1] += other;
-                sums[2] += (double)other * other;
-                sums[3] += (double)one * other;
-                count++;
-                if (other > best->least) take(best, other, at + place);
+                const float near = near_by_row(closer, at + place);
+                if (isnan(near)) continue;
+                note(&sums, found[place], near);
+                if (near > best->least) take(best, near, at + place);
             }
         }
-    closer->base = -INFINITY;
-    if (count >= ENOUGH) relate(closer, sums, count);
+    closer->first = sums.count >= ENOUGH ? tendency_of(&sums) : UNKNOWN;
 }
 
 /* A sample says what the best have at least, so that hardly anybody else is held for a while. */
@@ -1243,7 +1327,7 @@ static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *pe
     asked->left = malloc(floats);
     asked->reached = malloc((segment->directions + 1) * sizeof(float));
     asked->closer = (Closer){.rows = segment->directions ? segment->rows : NULL, .row_size = row_size(segment->size),
-                             .words = words_of(segment->size), .base = -INFINITY};
+                             .words = words_of(segment->size), .first = UNKNOWN};
     asked->closer.planes = malloc(PLANES * asked->closer.words * sizeof(uint64_t) + 1);
     asked->whole.values = malloc((segment->size + 1) * sizeof(int16_t));
     asked->tables = malloc(eights(segment) * 32 + 1);
@@ -1312,7 +1396,7 @@ static PyObject *begin_at(PyObject *self, PyObject *given)
         is_right = ((int64_t *)places.buf)[at] >= 0 && ((int64_t *)places.buf)[at] < segment->count;
     if (is_right) {
         const Asked asked = {.segment = segment, .end = count, .most = most, .exact = exact};
-        result = begun(capsule, &asked, &vector, NULL, &places, most, worth);
+        result = begun(capsule, &asked, &vector, NULL, &places, looked_at_last(&asked), worth);
     } else if (segment) {
         lying();
     }
@@ -1347,6 +1431,7 @@ static Best *chosen(Asked *asked)
         mine->least = -INFINITY;
         look_at_part(asked, asked->start, asked->end, mine);
     }
+    mine->least = fmaxf(mine->least, other->least);
     memcpy(mine->scores + mine->held, other->scores, other->held * sizeof(float));
     memcpy(mine->places + mine->held, other->places, other->held * sizeof(int64_t));
     mine->held += other->held;
@@ -1367,18 +1452,17 @@ static int by_nearness(const void *one, const void *other)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* The `most` nearest, nearest first: the first few to four digits more. */
-static void put_in_order(const Segment *segment, const float *vector, const Whole *whole, Best *best, Py_ssize_t most,
-                         Py_ssize_t exact, Near *nearest)
+/* The nearest of the best, nearest first: the first few to four digits more. */
+static void put_in_order(const Asked *asked, Best *best, Near *nearest)
 {
-    const float base = product_with_centre(segment, vector);
+    const Segment *segment = asked->segment;
+    const float base = product_with_centre(segment, asked->vector);
     int8_t *row = malloc(segment->size + 1);
-    best->wanted = most;
-    keep_best(best);
+    leave(best, looked_at_last(asked));
     for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
-        const float more = at < exact && row ? finer(segment, nearest[at].place, whole, row) : 0;
+        const float more = at < asked->exact && row ? finer(segment, nearest[at].place, &asked->whole, row) : 0;
         if (isfinite(more)) nearest[at].score += more;
         if (isfinite(base)) nearest[at].score += base;
     }
@@ -1412,14 +1496,14 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
 {
     Asked *asked = PyCapsule_GetPointer(capsule, ASKED);
     if (!asked) return NULL;
-    Near *nearest = malloc((asked->most + 1) * sizeof(Near));
+    Near *nearest = malloc((looked_at_last(asked) + 1) * sizeof(Near));
     if (!nearest) return PyErr_NoMemory();
     Best *best;
     Py_BEGIN_ALLOW_THREADS
     best = chosen(asked);
-    put_in_order(asked->segment, asked->vector, &asked->whole, best, asked->most, asked->exact, nearest);
+    put_in_order(asked, best, nearest);
     Py_END_ALLOW_THREADS
-    PyObject *result = told(asked->segment, nearest, best->held);
+    PyObject *result = told(asked->segment, nearest, best->held < asked->most ? best->held : asked->most);
     best->held = 0;
     free(nearest);
     return result;

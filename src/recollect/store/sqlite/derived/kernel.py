@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.store.packed import ROW, Scored
 from recollect.store.sqlite.derived import bm25, files, spans
-from recollect.store.sqlite.derived.codes import Asked, AskedByRows, Floats, decoded, products
+from recollect.store.sqlite.derived.codes import Asked, AskedByRows, Coded, Floats, decoded, products
 
 try:
     from recollect.store.sqlite.derived import _matching, _nearest
@@ -37,6 +37,10 @@ _SOMETHING = 1e-30
 _MANY = 100_000
 _ESTIMATED = 3
 """By numpy, so many times as many are estimated as are wanted."""
+_COMPARED = 256
+"""So many are compared with their estimates, whoever they are."""
+_WIDEST = 8
+"""No more than one of so many is looked at closely, however little estimates say."""
 WORTH_HELP, WORTH_HELP_AT = 32_768, 2_048
 """Among fewer vectors, or fewer that are each looked at closely, waking another thread takes as long as it
 saves."""
@@ -166,13 +170,39 @@ def _nearest_by_numpy(
     left = np.asarray(vector - segment.frame.centre, np.float32)
     asked = AskedByRows(left) if len(coded.rows) else Asked(left)
     are_alive = coded.scale[start:end] > 0
-    if permitted is not None or not are_alive.all():
-        among = np.flatnonzero(are_alive if permitted is None else are_alive & permitted) + start
-    else:
+    everyone = np.flatnonzero(are_alive if permitted is None else are_alive & permitted) + start
+    among = everyone
+    if permitted is None and are_alive.all():
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
-    among = among[_better(asked.estimates(coded, among), looked.closely)]
+    estimates = asked.estimates(coded, among)
+    chosen = _better(estimates, looked.closely)
+    among = among[chosen]
+    if 0 < looked.exact <= len(among) < len(everyone):
+        nearest = np.partition(_by_bytes(coded, among, vector), -looked.exact)[-looked.exact]
+        least = _least_estimate(asked, coded, vector, everyone, float(nearest))
+        if least < estimates[chosen].min():
+            estimates = asked.estimates(coded, everyone)
+            further = min(int((estimates >= least).sum()), len(everyone) // _WIDEST)
+            among = spans.union(among, everyone[_better(estimates, further)])
     return _nearest_at_by_numpy(segment, vector, among, looked)
+
+
+def _least_estimate(
+    asked: Asked | AskedByRows, coded: Coded, vector: Floats, everyone: NDArray[np.intp], near: float
+) -> float:
+    """What is seldom more than the estimate of one that is so near: see `tendency_of` in _nearest.c."""
+    some = everyone[:: max(1, len(everyone) // _COMPARED)]
+    estimates, scores = asked.estimates(coded, some), _by_bytes(coded, some, vector)
+    varies = max(float(scores.var()), _SOMETHING)
+    slope = float(((estimates - estimates.mean()) * (scores - scores.mean())).mean()) / varies
+    far = 2 * float((estimates - slope * scores).std())
+    return float(estimates.mean()) + slope * (near - float(scores.mean())) - far
+
+
+def _by_bytes(coded: Coded, places: NDArray[np.intp], vector: Floats) -> Floats:
+    """How near those at some places are, to three digits, beside the centre's part."""
+    return products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
 
 
 def nearest_at(
@@ -194,12 +224,12 @@ def _nearest_at_by_numpy(
     _, most, exact = looked
     coded = segment.coded
     among = places[coded.scale[places] > 0]
-    found = products(coded.bytes[among].astype(np.float32), vector) * coded.scale[among]
-    order = np.lexsort((among, -found))[:most]
+    found = _by_bytes(coded, among, vector)
+    order = np.lexsort((among, -found))[: max(most, exact)]
     chosen, scores = among[order], found[order]
     scores[:exact] = products(decoded(coded, chosen[:exact]), vector)
     scores += segment.frame.centre @ vector
-    order = np.lexsort((chosen, -scores))
+    order = np.lexsort((chosen, -scores))[:most]
     chosen = chosen[order]
     return Nearest.of(segment.numbers[chosen], segment.memories[chosen], scores[order])
 
@@ -217,8 +247,7 @@ def similar(
     wanted = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
     places = spans.positions(segment.memories, span, wanted)
     places = places[coded.scale[places] > 0]
-    scores = products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
-    scores += segment.frame.centre @ vector
+    scores = _by_bytes(coded, places, vector) + segment.frame.centre @ vector
     return scored(segment.memories[places], scores)
 
 
