@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ import recollect
 from recollect import Memories
 from recollect.query.terms import parse_query
 from recollect.store.base import Candidate, Nearness, Words
-from recollect.store.sqlite.derived import kernel
+from recollect.store.sqlite.derived import comparing, matching
 from recollect.store.sqlite.store import SqliteStore
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -58,8 +58,16 @@ def without_segments() -> Iterator[None]:
 def by_numpy() -> Iterator[None]:
     """As where there was no compiler."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "COMPILED", False)
+        patch.setattr(comparing, "COMPILED", False)
+        patch.setattr(matching, "COMPILED", False)
         yield
+
+
+def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
+    """What is found compiled and by numpy."""
+    found = ask()
+    with by_numpy():
+        return found, ask()
 
 
 def by_words(memories: Memories, query: str, limit: int = 10, **filters: Any) -> Sequence[Candidate]:

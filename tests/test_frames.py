@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.store.sqlite.derived import codes, files, kernel, vectors
+from recollect.store.sqlite.derived import codes, comparing, files, vectors
 from recollect.store.sqlite.derived.codes import Coded
+from recollect.store.sqlite.derived.comparing import Looked
 from recollect.store.sqlite.derived.frames import Frame
-from recollect.store.sqlite.derived.kernel import Looked
 from recollect.store.sqlite.derived.vectors import Read, VectorSegment
 
 from .segmented import by_numpy
@@ -139,7 +139,7 @@ def test_any_span_is_looked_through_and_nobody_else(span: tuple[int, int]) -> No
     segment = segment_of(matrix)
     start, end = span
     for at in range(start, end, (end - start) // 20):
-        found = kernel.nearest(segment, matrix[at], span, Looked(1_000, 100, 8))().columns()[1]
+        found = comparing.nearest(segment, matrix[at], span, Looked(1_000, 100, 8))().columns()[1]
         assert found[0] == at + 1
         assert len(found) == 100
         assert min(found) > start
@@ -151,7 +151,7 @@ def test_what_lies_far_from_the_sample_is_found_as_well() -> None:
     matrix = matrix[np.argsort(matrix @ matrix[0])]
     segment = segment_of(matrix)
     for question in (matrix[-1], matrix[0], -matrix[-1]):
-        found = kernel.nearest(segment, question, (0, 40_000), Looked(1_000, 100, 8))().columns()[1]
+        found = comparing.nearest(segment, question, (0, 40_000), Looked(1_000, 100, 8))().columns()[1]
         assert len(found) == 100
         assert _share(matrix, np.array(found[:10]) - 1, question) >= 0.9
 
@@ -160,10 +160,10 @@ def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> Non
     matrix = along_few(40_000, 130)
     segment = segment_of(matrix)
     for question in along_few(20, 130, seed=2):
-        ask = partial(kernel.nearest, segment, question, (0, 40_000), Looked(1_000, 10, 8))
-        monkeypatch.setattr(kernel, "WORTH_HELP", 10**9)
+        ask = partial(comparing.nearest, segment, question, (0, 40_000), Looked(1_000, 10, 8))
+        monkeypatch.setattr(comparing, "WORTH_HELP", 10**9)
         alone = ask()().columns()[1]
-        monkeypatch.setattr(kernel, "WORTH_HELP", 0)
+        monkeypatch.setattr(comparing, "WORTH_HELP", 0)
         assert len({*alone} & {*ask()().memories.numbers()}) >= 9
 
 
@@ -175,7 +175,7 @@ def test_who_was_struck_out_takes_nobodys_place() -> None:
     assert not segment.coded.rows[gone].any()
     for loops in (nullcontext, by_numpy):
         with loops():
-            found = kernel.nearest(segment, matrix[8], (0, 20_000), Looked(1_000, 500, 8))().columns()[1]
+            found = comparing.nearest(segment, matrix[8], (0, 20_000), Looked(1_000, 500, 8))().columns()[1]
         assert len(found) == 500
         assert not [number for number in found if (number - 1) % 4]
 
@@ -232,7 +232,7 @@ class TestAFileThatLies:
         whole = segment.coded._asdict() | segment.frame._asdict()
         for name in {*whole} - {"trust", "offset"}:
             with pytest.raises(IndexError):
-                kernel.nearest(
+                comparing.nearest(
                     segment_of(matrix, **{name: whole[name][:-1]}), matrix[0], (0, 2_000), Looked(9, 2, 2)
                 )
 
@@ -241,7 +241,7 @@ class TestAFileThatLies:
         for name in ("steps", "ranges"):
             nothing = segment_of(matrix)
             lying = segment_of(matrix, **{name: np.full_like(getattr(nothing.frame, name), np.nan)})
-            assert len(kernel.nearest(lying, matrix[0], (0, 9_000), Looked(1_000, 2, 2))().memories) <= 2
+            assert len(comparing.nearest(lying, matrix[0], (0, 9_000), Looked(1_000, 2, 2))().memories) <= 2
 
     def test_vectors_that_do_not_fit_what_they_are_coded_into(self) -> None:
         matrix = along_few(200, 130)

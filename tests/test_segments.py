@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from recollect import Draft, Memories
 from recollect.store.packed import Scored, Similarities
 from recollect.store.sqlite import narrowing
-from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.kernel import Nearest
+from recollect.store.sqlite.derived import comparing, matching
+from recollect.store.sqlite.derived.comparing import Nearest
 from recollect.store.sqlite.indexed import MOST_PHRASED
 from recollect.store.sqlite.search import FEW_ASIDE
 
@@ -437,13 +437,13 @@ def test_a_narrow_interval_is_known_before_anything_is_judged(
     )
     memories.settle()
     judged: list[int] = []
-    told = kernel.told
+    told = matching.told
 
     def counted(*given: Any) -> Any:
         judged.append(len(given[0]))
         return told(*given)
 
-    monkeypatch.setattr(kernel, "told", counted)
+    monkeypatch.setattr(matching, "told", counted)
     week = {"since": NOW - timedelta(days=300), "until": NOW - timedelta(days=293)}
     found = memories.recall("harbour", limit=20, reinforce=False, **week)  # type: ignore[arg-type]
     assert len(found) == 7
@@ -500,7 +500,7 @@ def test_the_best_of_several_lists_are_those_of_all(
     expected = (numbers, [-number for number in numbers], [score / 8 for _, score in best])
     for loops in (nullcontext, by_numpy):
         with loops():
-            assert kernel.best(made_of, most).columns() == expected
+            assert comparing.best(made_of, most).columns() == expected
 
 
 @given(st.lists(st.integers(0, 30)), st.lists(st.integers(0, 30)), st.sampled_from([1, 6]))
@@ -510,7 +510,7 @@ def test_those_who_are_wanted_are_found_among_others(there: list[int], wanted: l
     numbers[np.arange(len(numbers)) % apart > 0] = 7  # what stands between them is none of them
     for loops in (nullcontext, by_numpy):
         with loops():
-            found = kernel.among(memories, scores, numbers.tobytes(), 8 * apart)
+            found = comparing.among(memories, scores, numbers.tobytes(), 8 * apart)
         assert found == Scored.of(
             [number for number in there if number in wanted],
             [at for at, number in enumerate(there) if number in wanted],
@@ -519,7 +519,7 @@ def test_those_who_are_wanted_are_found_among_others(there: list[int], wanted: l
 
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=4))
 def test_who_is_in_several_parts_is_as_the_last_of_them_says(parts: list[dict[int, int]]) -> None:
-    found = kernel.latest([Scored.of(part, part.values()) for part in parts])
+    found = comparing.latest([Scored.of(part, part.values()) for part in parts])
     assert dict(Similarities(found)) == {key: score for part in parts for key, score in part.items()}
     assert len(found) == len(Similarities(found))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Generation
 from recollect.store.sqlite.derived import spans
 from recollect.store.sqlite.derived.bm25 import Statistics
-from recollect.store.sqlite.derived.kernel import Leaf, Part, Positions
+from recollect.store.sqlite.derived.matching import Leaf, Part, Positions
 from recollect.store.sqlite.derived.newer import Newer
 from recollect.store.sqlite.derived.shelf import Opened
 from recollect.store.sqlite.derived.vectors import VectorSegment

@@ -13,8 +13,8 @@ from recollect.lazy import lazy
 from recollect.query.terms import KeywordQuery
 from recollect.store.base import Candidate, Words
 from recollect.store.packed import Scored
-from recollect.store.sqlite.derived import kernel, spans
-from recollect.store.sqlite.derived.kernel import Leaf, Wanted
+from recollect.store.sqlite.derived import matching, spans
+from recollect.store.sqlite.derived.matching import Leaf, Wanted
 from recollect.store.sqlite.derived.newer import in_memory
 from recollect.store.sqlite.ground import Ground, leaf, of_these
 from recollect.store.sqlite.judging import WIDER, Jury, reach
@@ -63,7 +63,7 @@ class ByWords:
     def _best(self, most: int, allowed: Numbers | None) -> Scored:
         """The best memories, best first; of those `allowed` (ascending), if given."""
         leaves = self._leaves if allowed is None else of_these(self._leaves, allowed)
-        return kernel.search(leaves, self._wanted, self._counted, most, self._quoted)
+        return matching.search(leaves, self._wanted, self._counted, most, self._quoted)
 
     def found(self, jury: Jury, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """The best memories in scope, once the first were judged.
@@ -137,7 +137,7 @@ def by_words(
     phrased = statements.rows("phrased", match=phrase_expression(words.query), limit=MOST_PHRASED + 1)
     if not phrased or len(phrased) > MOST_PHRASED:
         return None if phrased else plainly
-    rarity = kernel.rarity(leaves, wanted_terms(words.query), ground.counted)
+    rarity = matching.rarity(leaves, wanted_terms(words.query), ground.counted)
     best = best_with_phrases(phrased, words.query, rarity, ground.counted, namespaces.numbers)
     return Insisting(Phrased(_among(best, allowed), words.limit), plainly)
 
@@ -177,7 +177,7 @@ def _together(leaves: Sequence[Leaf], wanted: Sequence[Wanted], allowed: Numbers
     for each in leaves:
         segment = each.segment
         for term in wanted:
-            occurrences = segment.occurrences(kernel.find(segment, term))
+            occurrences = segment.occurrences(matching.find(segment, term))
             for (start, end), permitted in zip(each.spans, each.permitted, strict=True):
                 docs = occurrences.inside(start, end).docs
                 found.append(segment.numbers[docs if permitted is None else docs[permitted[docs - start]]])

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from recollect.lazy import lazy
 from recollect.store.base import Candidate
 from recollect.store.packed import ROW, Packed, Scored, packed_row
-from recollect.store.sqlite.derived import kernel
-from recollect.store.sqlite.derived.kernel import Nearest, Within
+from recollect.store.sqlite.derived import matching
+from recollect.store.sqlite.derived.comparing import Nearest
+from recollect.store.sqlite.derived.matching import Within
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.search import Namespaces, scope_parameters
 from recollect.store.statements import Statements
@@ -105,7 +106,7 @@ class Jury:
         aside = self._namespaces.aside
         if aside is None:
             aside = self._aside(ranking)
-        return Told(ranking, *kernel.told(ranking, self._parts, self._within(), aside))
+        return Told(ranking, *matching.told(ranking, self._parts, self._within(), aside))
 
     def settled(self, told: Told, doubtful: Iterable[int] = ()) -> Sequence[Candidate]:
         """Those who are in scope, as `judged` says, once segments have told."""

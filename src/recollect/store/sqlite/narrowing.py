@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import kernel, spans
+from recollect.store.sqlite.derived import matching, spans
 from recollect.store.sqlite.derived.words import SPEAKER, TAG, WordSegment, label
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.search import Namespaces
@@ -90,5 +90,5 @@ def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _having(segment: WordSegment, span: tuple[int, int], term: str) -> NDArray[np.int32]:
-    place = kernel.find(segment, (term.encode(), None))
+    place = matching.find(segment, (term.encode(), None))
     return segment.occurrences(place).inside(*span).docs

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from recollect.lazy import lazy
 from recollect.store.base import Candidate, Key, Nearness, Vector
 from recollect.store.packed import Scored, Similarities, numbers_of
-from recollect.store.sqlite.derived import kernel, spans
-from recollect.store.sqlite.derived.kernel import Nearest
+from recollect.store.sqlite.derived import comparing, spans
+from recollect.store.sqlite.derived.comparing import Nearest
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces
@@ -54,9 +54,11 @@ class Near:
     def similarities(self, candidates: Sequence[Candidate]) -> Mapping[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
         numbers, apart = numbers_of(candidates)
-        found = [kernel.similar(segment, self._vector, numbers, apart, span) for segment, span in self._older]
-        found += [kernel.among(newer.memories, newer.scores, numbers, apart) for newer in self._newer]
-        return Similarities(found[0] if len(found) == 1 else kernel.latest(found))
+        found = [
+            comparing.similar(segment, self._vector, numbers, apart, span) for segment, span in self._older
+        ]
+        found += [comparing.among(newer.memories, newer.scores, numbers, apart) for newer in self._newer]
+        return Similarities(found[0] if len(found) == 1 else comparing.latest(found))
 
     @lazy
     def _nearest(self) -> Nearest:
@@ -122,7 +124,7 @@ class Near:
         """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
         parts = [newer.nearest(most, memories) for newer in self._newer]
         parts += [part() for part in reversed(older)]
-        return parts[0] if len(parts) == 1 and not self._newer else kernel.best(parts[::-1], most)
+        return parts[0] if len(parts) == 1 and not self._newer else comparing.best(parts[::-1], most)
 
 
 class _Newer(NamedTuple):

@@ -1,4 +1,4 @@
-/* The inner loops over a segment's words. kernel.py says what each is for and has the same in numpy.
+/* The inner loops over a segment's words. matching.py says what each is for and has the same in numpy.
 
    Whatever a file says is data: every position and code that is read from one is checked before it is used,
    and a wrong one raises IndexError, as numpy does. */

@@ -1,10 +1,10 @@
-"""The compiled loops over words: kernel.py says what each is for."""
+"""The compiled loops over words: matching.py says what each is for."""
 
 from typing import Any
 
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived.kernel import Leaf, Part, Place, Wanted
+from recollect.store.sqlite.derived.matching import Leaf, Part, Place, Wanted
 
 def hold(*arrays: NDArray[Any]) -> Any: ...
 def find(segment: Any, wanted: Wanted, /) -> Place: ...

@@ -1,4 +1,4 @@
-"""The compiled loops over vectors: kernel.py says what each is for."""
+"""The compiled loops over vectors: comparing.py says what each is for."""
 
 from typing import Any
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.derived import codes, files, kernel, spans
+from recollect.store.sqlite.derived import codes, comparing, files, matching, spans
 from recollect.store.sqlite.derived.codes import Coded, Floats
+from recollect.store.sqlite.derived.comparing import Looked, Nearest
 from recollect.store.sqlite.derived.files import Arrays
 from recollect.store.sqlite.derived.frames import SAMPLE, Frame
-from recollect.store.sqlite.derived.kernel import Looked, Nearest
 
 _SHARE = 700
 LOOKED_AT = 1_000
@@ -63,7 +63,7 @@ class VectorSegment:
         """The arrays as the compiled loops take them."""
         coded = self.coded
         path = self._path if coded.fine.nbytes > MAPPED else None
-        return kernel.held_vectors(*coded, self.numbers, self.memories, *self.frame, path=path)
+        return comparing.held(*coded, self.numbers, self.memories, *self.frame, path=path)
 
     def near(
         self, span: tuple[int, int], vector: Floats, most: int, memories: Numbers | None = None
@@ -77,14 +77,14 @@ class VectorSegment:
         looked = Looked(max(LOOKED_AT, 2 * most, (end - start) // _SHARE), most, EXACT)
         if memories is None:
             if end - start > looked.closely:
-                return kernel.nearest(self, vector, span, looked)
-            return kernel.nearest_at(self, vector, np.arange(start, end), looked)
-        among = kernel.positions(self.memories, span, memories)
+                return comparing.nearest(self, vector, span, looked)
+            return comparing.nearest_at(self, vector, np.arange(start, end), looked)
+        among = matching.positions(self.memories, span, memories)
         if len(among) <= max(looked.closely, (end - start) // _SPARSE):
-            return kernel.nearest_at(self, vector, among, looked)
+            return comparing.nearest_at(self, vector, among, looked)
         permitted = np.zeros(end - start, np.bool_)
         permitted[among - start] = True
-        return kernel.nearest(self, vector, span, looked, permitted)
+        return comparing.nearest(self, vector, span, looked, permitted)
 
     def struck_out(self) -> Numbers:
         """The numbers of those that were removed where they stood."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.query import compiled
 from recollect.store import rows as columns
-from recollect.store.sqlite.derived import bm25, facts, kernel, spans
+from recollect.store.sqlite.derived import bm25, facts, matching, spans
 from recollect.store.sqlite.derived.facts import Fact, Facts, Positions
 from recollect.store.sqlite.derived.files import Arrays
 
@@ -104,7 +104,7 @@ class WordSegment:
 
     def within(self, span: tuple[int, int], numbers: NDArray[np.int64]) -> Positions:
         """Where those of these memories (ascending) stand that are in a span of one namespace."""
-        return kernel.positions(self.numbers, span, numbers).astype(np.int32)
+        return matching.positions(self.numbers, span, numbers).astype(np.int32)
 
     def struck_out(self) -> NDArray[np.int64]:
         """The memories that were removed where they stood."""
@@ -127,7 +127,7 @@ class WordSegment:
     def handle(self) -> Any:
         """The arrays as the compiled loops take them."""
         columns = (self.facts.columns[name] for name in facts.COLUMNS)
-        return kernel.held(
+        return matching.held(
             self.numbers,
             self.lengths,
             *columns,
@@ -138,7 +138,7 @@ class WordSegment:
             self.letters,
         )
 
-    def occurrences(self, place: kernel.Place) -> Occurrences:
+    def occurrences(self, place: matching.Place) -> Occurrences:
         """Where the terms from one place to another stand; several in one memory count together."""
         first, last = place
         span = slice(int(self.offsets[first]), int(self.offsets[last]))

@@ -1,12 +1,9 @@
-"""The inner loops: what is compiled finds what numpy finds, and no file can make it read elsewhere."""
+"""The inner loops over words: in C they find what numpy finds, and no file can make them read elsewhere."""
 
 from __future__ import annotations
 
 import os
-import signal
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,34 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.store.base import Candidate
-from recollect.store.packed import Packed, Scored, Similarities
-from recollect.store.sqlite.derived import bm25, codes, facts, kernel
+from recollect.store.packed import Packed, Scored
+from recollect.store.sqlite.derived import bm25, facts, matching
 from recollect.store.sqlite.derived.bm25 import Statistics
-from recollect.store.sqlite.derived.codes import Asked, Coded
 from recollect.store.sqlite.derived.facts import Fact
-from recollect.store.sqlite.derived.frames import Frame
-from recollect.store.sqlite.derived.kernel import Leaf, Looked, Part, Wanted, Within
-from recollect.store.sqlite.derived.vectors import VectorSegment
+from recollect.store.sqlite.derived.matching import Leaf, Part, Wanted, Within
 from recollect.store.sqlite.derived.words import WordSegment
 
-from .segmented import by_numpy
+from .segmented import both
 
 compiled = pytest.mark.skipif(
-    not kernel.COMPILED and os.environ.get("CI") != "true", reason="there was no compiler to build it"
+    not matching.COMPILED and os.environ.get("CI") != "true", reason="there was no compiler to build it"
 )
 pytestmark = compiled
 SEEDS = st.integers(0, 10**9)
 
 
 def test_it_is_compiled() -> None:
-    assert kernel.COMPILED
-
-
-def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
-    """What is found compiled and by numpy."""
-    found = ask()
-    with by_numpy():
-        return found, ask()
+    assert matching.COMPILED
 
 
 class Term(NamedTuple):
@@ -128,7 +115,7 @@ def search(
     doubled: int = 0,
 ) -> tuple[list[int], list[float]]:
     """The best, and what they score."""
-    found = kernel.search(leaves, wanted, counted, most, doubled)
+    found = matching.search(leaves, wanted, counted, most, doubled)
     return found.numbers(), found.scores()
 
 
@@ -207,7 +194,7 @@ def test_what_a_term_counts_depends_on_how_many_have_it_and_still_hold(seed: int
     masked = np.flatnonzero(chance.random(len(lengths)) < 0.1).astype(np.int32)
     leaves = [leaf_of(segment, masked=masked), leaf_of(segment)]
     wanted = [*one_by_one(terms), *TOGETHER, (b"x", None)]
-    found, expected = both(partial(kernel.rarity, leaves, wanted, COUNTED))
+    found, expected = both(partial(matching.rarity, leaves, wanted, COUNTED))
     assert found == expected
     others = set(range(len(lengths))) - set(masked.tolist())
     everyone = {doc for term in terms for doc in term.docs}
@@ -220,12 +207,12 @@ def test_numbers_are_found_alike(numbers: list[int], wanted: list[int], data: st
     there, asked = np.array(sorted(numbers), np.int64), np.array(sorted(wanted), np.int64)
     start = data.draw(st.integers(0, len(there)))
     end = data.draw(st.integers(start, len(there)))
-    found, expected = both(partial(kernel.positions, there, (start, end), asked))
+    found, expected = both(partial(matching.positions, there, (start, end), asked))
     assert found.tolist() == expected.tolist()
     assert there[found].tolist() == [number for number in sorted(numbers)[start:end] if number in wanted]
     for span in ((-1, 0), (0, len(there) + 1)):
         with pytest.raises(IndexError):
-            kernel.positions(there, span, asked)
+            matching.positions(there, span, asked)
 
 
 TERMS = st.binary(min_size=1, max_size=6).filter(lambda term: term[:1] != b"\0")
@@ -242,10 +229,10 @@ def test_terms_are_found_alike(terms: list[bytes], data: st.DataObject) -> None:
         cuts=np.cumsum([0, *map(len, terms)]),
     )
     for wanted in (*terms, data.draw(TERMS), b"\xff\xff"):
-        found, expected = both(partial(kernel.find, segment, (wanted, None)))
+        found, expected = both(partial(matching.find, segment, (wanted, None)))
         assert found == expected
         assert struck[slice(*found)] == [wanted] * (wanted in struck)
-        found, expected = both(partial(kernel.find, segment, (wanted, wanted + b"\xff")))
+        found, expected = both(partial(matching.find, segment, (wanted, wanted + b"\xff")))
         assert found == expected
         longer = {term for term in struck if term.startswith(wanted) and term < wanted + b"\xff"}
         assert longer <= set(struck[slice(*found)])
@@ -285,8 +272,8 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     parts = [part_of(segment, (start, cut), stale), part_of(segment, (cut, size))]
 
     def told() -> tuple[list[Candidate], list[int]]:
-        assert kernel.told(Scored(), parts, within, aside) == (b"", [])
-        rows, left = kernel.told(Scored.of(wanted, scores), parts, within, aside)
+        assert matching.told(Scored(), parts, within, aside) == (b"", [])
+        rows, left = matching.told(Scored.of(wanted, scores), parts, within, aside)
         return list(Packed(rows, [segment.facts.names] * 2)), left
 
     found, expected = both(told)
@@ -304,212 +291,6 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
             assert candidates.get(number) == (Candidate(number, -number, *told_of) if is_wanted else None)
         else:
             assert number not in candidates
-
-
-def vectors_of(matrix: Any, **others: Any) -> VectorSegment:
-    """A segment of vectors numbered from 1,000, of memories numbered from 100."""
-    frame = Frame.plain(np.asarray(matrix.mean(axis=0), np.float32))
-    count = len(matrix)
-    arrays = {
-        "numbers": np.arange(1_000, 1_000 + count),
-        "memories": np.arange(100, 100 + count),
-        "spaces": np.array([1]),
-        "starts": np.array([0, count]),
-        **frame._asdict(),
-        **codes.code(matrix, frame)._asdict(),
-    }
-    return VectorSegment(arrays | others, 0)
-
-
-def directions(count: int) -> Any:
-    matrix = np.random.default_rng(5).standard_normal((count, 16)).astype(np.float32)
-    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-
-
-def places_in(found: kernel.Nearest) -> Any:
-    """Where in the segment they stand; numbers and memories say the same."""
-    numbers, memories, _ = found.columns()
-    assert [number - 1_000 for number in numbers] == [memory - 100 for memory in memories]
-    return np.array(numbers, np.intp) - 1_000
-
-
-@given(SEEDS, st.sampled_from([1, 7, 16, 17, 384]))
-def test_how_near_memories_are_is_the_same_and_right(seed: int, dimensions: int) -> None:
-    chance = np.random.default_rng(seed)
-    matrix = chance.standard_normal((60, dimensions)).astype(np.float32)
-    segment = vectors_of(matrix)
-    segment.coded.scale[::7] = 0  # struck out
-    vector = chance.standard_normal(dimensions).astype(np.float32)
-    wanted = np.flatnonzero(chance.random(200) < 0.3)
-    in_any_order, apart = chance.permutation(wanted), int(chance.integers(1, 7))
-    numbers = np.repeat(in_any_order, apart)
-    numbers[np.arange(len(numbers)) % apart > 0] = 107  # what stands between them is none of them
-
-    def similar() -> Similarities:
-        return Similarities(kernel.similar(segment, vector, numbers.tobytes(), 8 * apart, (5, 60)))
-
-    found, expected = both(similar)
-    assert list(found) == list(expected)
-    assert list(found) == [
-        memory for memory in wanted.tolist() if 105 <= memory < 160 and memory % 7 != 100 % 7
-    ]
-    size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
-    for memory, near in found.items():
-        assert near == pytest.approx(expected[memory], abs=1e-5 * size)
-        assert near == pytest.approx(float(matrix[memory - 100] @ vector), abs=1e-2 * size)
-
-
-@pytest.mark.parametrize("count", [1, 2_000, 9_000])
-def test_the_nearest_of_many_places_are_the_same_whoever_looks_at_them(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chance = np.random.default_rng(3)
-    matrix = chance.standard_normal((10_000, 48)).astype(np.float32)
-    segment = vectors_of(matrix)
-    segment.coded.scale[::7] = 0  # struck out
-
-    def begun(question: Any, places: Any, worth_help: int) -> Callable[[], kernel.Nearest]:
-        monkeypatch.setattr(kernel, "WORTH_HELP_AT", worth_help)
-        return kernel.nearest_at(segment, question, places, Looked(0, 60, 10))
-
-    for question in matrix[:20]:
-        places = np.sort(chance.choice(10_000, count, replace=False))
-        one, another = begun(question, places, 0), begun(-question, places, 0)
-        time.sleep(float(chance.choice([0.0, 0.0005, 0.003])))  # the helper may take all of it, or nothing
-        assert one() == begun(question, places, 10**9)()
-        assert another() == begun(-question, places, 10**9)()
-
-
-@given(SEEDS, st.sampled_from([1, 7, 384]), st.integers(1, 70), st.integers(0, 70))
-def test_the_nearest_of_some_places_are_the_same_and_right(
-    seed: int, dimensions: int, most: int, exact: int
-) -> None:
-    chance = np.random.default_rng(seed)
-    matrix = chance.standard_normal((60, dimensions)).astype(np.float32)
-    segment = vectors_of(matrix)
-    segment.coded.scale[::7] = 0  # struck out
-    vector = chance.standard_normal(dimensions).astype(np.float32)
-    places = np.flatnonzero(chance.random(60) < 0.6)
-    found, expected = both(lambda: kernel.nearest_at(segment, vector, places, Looked(0, most, exact))())
-    assert found.columns()[:2] == expected.columns()[:2]
-    alive = places[places % 7 > 0]
-    assert len(found.memories) == min(most, len(alive))
-    assert set(places_in(found).tolist()) <= set(alive.tolist())
-    size = float(np.abs(vector).sum() * np.abs(matrix).max()) + 1
-    scores = found.memories.scores()
-    assert scores == pytest.approx(expected.memories.scores(), abs=1e-5 * size)
-    if exact >= most >= len(alive):
-        exactly = sorted((float(matrix[at] @ vector) for at in alive), reverse=True)
-        assert scores == pytest.approx(exactly, abs=2e-5 * size)
-
-
-@settings(max_examples=25)
-@given(SEEDS, st.sampled_from([1, 64, 65, 384]), st.sampled_from([3, 900, 5_000, 40_000]))
-def test_the_nearest_by_their_signs_are_those_with_the_best_estimates(
-    seed: int, dimensions: int, count: int
-) -> None:
-    chance = np.random.default_rng(seed)
-    matrix = chance.standard_normal((count, dimensions)).astype(np.float32)
-    if chance.random() < 0.3:
-        matrix = matrix[np.argsort(matrix[:, 0])]  # the first say nothing of the others
-    segment = vectors_of(matrix)
-    vector = chance.standard_normal(dimensions).astype(np.float32)
-    start = int(chance.integers(0, count))
-    end = int(chance.integers(start, count)) + 1
-    most = int(chance.integers(1, 1200))
-    found = kernel.nearest(segment, vector, (start, end), Looked(most, most, 0))()
-    places = places_in(found)
-    assert len(set(places.tolist())) == len(places) == min(most, end - start)
-    scores = found.memories.scores()
-    assert scores == sorted(scores, reverse=True)
-    near = kernel.similar(segment, vector, found.memories.pairs, 16, (start, end))
-    assert scores == pytest.approx(sorted(near.scores(), reverse=True), rel=1e-4, abs=1e-3)
-    estimates = Asked(vector - segment.frame.centre).estimates(segment.coded, np.arange(count))
-    best = np.sort(estimates[start:end])[-len(places) :]
-    assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
-
-
-@pytest.mark.parametrize("count", [70_000, 200_000])
-def test_many_are_looked_at_by_two_threads_with_the_same_result(count: int) -> None:
-    chance = np.random.default_rng(5)
-    matrix = chance.standard_normal((count, 16)).astype(np.float32)
-    segment = vectors_of(matrix)
-    vector = matrix[7]
-    estimates = Asked(vector - segment.frame.centre).estimates(segment.coded, np.arange(count))
-    for most in (1, 700, count // 2):
-        for wait in (0.0, 0.05):
-            begun = kernel.nearest(segment, vector, (0, count), Looked(most, most, 0))
-            time.sleep(wait)  # the helper may take all of it, or nothing
-            places = places_in(begun())
-            assert len(set(places.tolist())) == len(places) == most
-            best = np.sort(estimates)[-most:]
-            assert np.sort(estimates[places]) == pytest.approx(best, rel=1e-4, abs=1e-4)
-
-
-def test_a_question_that_nobody_waits_for_is_dropped() -> None:
-    matrix = directions(70_000)
-    segment = vectors_of(matrix)
-    for _ in range(50):
-        kernel.nearest(segment, matrix[0], (0, len(matrix)), Looked(100, 10, 8))
-    found = kernel.nearest(segment, matrix[3], (0, len(matrix)), Looked(100, 10, 8))()
-    assert found.memories.numbers()[0] == 103
-
-
-def test_many_may_ask_at_once() -> None:
-    matrix = directions(70_000)
-    segment = vectors_of(matrix)
-
-    def nearest(at: int) -> int:
-        found = kernel.nearest(segment, matrix[at], (0, len(matrix)), Looked(500, 10, 8))()
-        return found.memories.numbers()[0] - 100
-
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(nearest, range(200))) == list(range(200))
-
-
-def test_a_forked_child_has_no_helper_and_finds_the_same() -> None:
-    matrix = directions(70_000)
-    segment = vectors_of(matrix)
-    ask = partial(kernel.nearest, segment, matrix[7], (0, len(matrix)), Looked(500, 10, 8))
-    expected = ask()()
-    begun = ask()
-    child = os.fork()
-    if not child:  # whatever happens here must not reach pytest
-        signal.alarm(60)
-        os._exit(0 if begun() == expected and all(ask()() == expected for _ in range(5)) else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert begun() == expected
-    assert ask()() == expected
-
-
-@given(SEEDS, st.integers(1, 50), st.booleans())
-def test_of_those_that_are_looked_at_closely_the_best_are_given(seed: int, most: int, few: bool) -> None:
-    chance = np.random.default_rng(seed)
-    matrix = chance.standard_normal((3_000, 32)).astype(np.float32)
-    segment = vectors_of(matrix)
-    vector = chance.standard_normal(32).astype(np.float32)
-    start = int(chance.integers(0, 100))
-    permitted = chance.random(3_000 - start) < 0.2 if few else None
-    ask = partial(kernel.nearest, segment, vector, (start, 3_000))
-    found = ask(Looked(200, most, most), permitted)()
-    closely = ask(Looked(200, 200, 200), permitted)()
-    if permitted is not None:
-        assert permitted[places_in(closely) - start].all()
-    assert found.memories.scores() == pytest.approx(closely.memories.scores()[:most], rel=0.02)
-    exact = matrix[places_in(found)] @ vector
-    assert found.memories.scores() == pytest.approx(exact.tolist(), abs=1e-3)
-
-
-def test_who_was_struck_out_takes_nobodys_place() -> None:
-    matrix = directions(3_000)
-    segment = vectors_of(matrix)
-    ask = partial(kernel.nearest, segment, matrix[7], (0, 3_000), Looked(1_000, 500, 8))
-    for found in both(lambda: ask()()):
-        assert found.memories.numbers()[0] == 107
-    codes.clear(segment.coded._asdict(), np.flatnonzero(np.arange(3_000) % 4 > 0))
-    for found in both(lambda: ask()()):
-        assert len(found.memories) == 500
-        assert not [memory for memory in found.memories.numbers() if memory % 4]
 
 
 class TestAFileThatLies:
@@ -555,9 +336,9 @@ class TestAFileThatLies:
         for cuts in ([0, 2, 99], [0, 5, 3], [-4, 2, 3]):
             lying = segment_of([Term([], []), Term([], [])], [], cuts=cuts)
             with suppress(IndexError):
-                kernel.find(lying, (b"b", None))
+                matching.find(lying, (b"b", None))
             with suppress(IndexError):
-                kernel.find(lying, (b"b", b"c"))
+                matching.find(lying, (b"b", b"c"))
         for offsets in ([0, 99], [5, 3], [-4, 2]):
             with pytest.raises(IndexError):
                 self.best(offsets=offsets)
@@ -566,45 +347,7 @@ class TestAFileThatLies:
         for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
             lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                kernel.told(Scored.of([100], [1.0]), [part_of(lying, (0, 1))], Within(255), frozenset())
-
-    def test_vectors_of_different_lengths(self) -> None:
-        matrix = np.eye(8, dtype=np.float32)
-        for name in set(Coded._fields) - {"rows"}:
-            broken = vectors_of(matrix, **{name: getattr(vectors_of(matrix).coded, name)[:0]})
-            with pytest.raises(IndexError):
-                kernel.nearest(broken, matrix[0], (0, 8), Looked(2, 2, 2))
-        with pytest.raises(IndexError):
-            kernel.nearest(vectors_of(matrix), matrix[0, :7].copy(), (0, 8), Looked(2, 2, 2))
-        for span in ((0, 9), (-1, 4), (5, 4)):
-            with pytest.raises(IndexError):
-                kernel.nearest(vectors_of(matrix), matrix[0], span, Looked(2, 2, 2))
-            with pytest.raises(IndexError):
-                kernel.similar(vectors_of(matrix), matrix[0], Scored.of([101], [0]).pairs, 16, span)
-
-    def test_lists_that_do_not_fit_each_other(self) -> None:
-        memories, scores = np.arange(3), np.zeros(3, np.float32)
-        with pytest.raises(IndexError):
-            kernel.among(memories, scores[1:], Scored.of([1], [0]).pairs, 16)
-        for numbers, apart in ((b"?" * 15, 16), (b"?" * 8, 4), (b"", 0)):
-            with pytest.raises(IndexError):
-                kernel.among(memories, scores, numbers, apart)
-            with pytest.raises(IndexError):
-                kernel.similar(vectors_of(np.eye(8, dtype=np.float32)), scores, numbers, apart, (0, 8))
-        with pytest.raises(IndexError):
-            kernel.best([kernel.Nearest(memories.tobytes(), Scored())], 2)
-
-    def test_a_vector_that_is_not_there(self) -> None:
-        matrix = np.eye(8, dtype=np.float32)
-        for place in (-1, 8, 2**40):
-            with pytest.raises(IndexError):
-                kernel.nearest_at(vectors_of(matrix), matrix[0], np.array([1, place]), Looked(2, 2, 2))
-
-    def test_numbers_that_are_none(self) -> None:
-        matrix = np.eye(8, dtype=np.float32)
-        for name in ("trust", "offset", "scale"):
-            nothing = vectors_of(matrix, **{name: np.full(8, np.nan, np.float32)})
-            assert len(kernel.nearest(nothing, matrix[0], (0, 8), Looked(2, 2, 2))().memories) <= 2
+                matching.told(Scored.of([100], [1.0]), [part_of(lying, (0, 1))], Within(255), frozenset())
 
     @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5), st.integers(1, 2))
     def test_positions_in_any_order(self, docs: list[int], most: int, together: int) -> None:

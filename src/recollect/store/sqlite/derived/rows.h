@@ -1,0 +1,166 @@
+/* How near those seem by the signs of all dimensions who seem near by their signs along directions. */
+
+#pragma once
+
+#include "processors.h"
+#include "signs.h"
+
+#define LINE 64
+#define PLANES 4
+
+/* How estimates go together with what they estimate: what is so near is estimated as `base` and `slope` times that, and
+   seldom as less by more than `far`. */
+typedef struct {
+    float base, slope, far;
+} Tendency;
+
+static const Tendency UNKNOWN = {-INFINITY, 0, 0};
+
+/* What is known of it so far, by sums over a sample. */
+typedef struct {
+    double count, estimates, scores, estimates_squared, scores_squared, products;
+} Sums;
+
+static void note(Sums *sums, float estimate, float score)
+{
+    sums->count++;
+    sums->estimates += estimate;
+    sums->scores += score;
+    sums->estimates_squared += (double)estimate * estimate;
+    sums->scores_squared += (double)score * score;
+    sums->products += (double)estimate * score;
+}
+
+static Tendency tendency_of(const Sums *sums)
+{
+    const double estimate = sums->estimates / sums->count, score = sums->scores / sums->count;
+    const double varies = sums->scores_squared / sums->count - score * score;
+    const double slope = varies > 1e-20 ? (sums->products / sums->count - estimate * score) / varies : 0;
+    const double left = sums->estimates_squared / sums->count - estimate * estimate - slope * slope * varies;
+    return (Tendency){(float)(estimate - slope * score), (float)slope, 2 * (float)sqrt(left > 0 ? left : 0)};
+}
+
+/* What is estimated of somebody so near; less than anything if that is not known. */
+static float estimated(const Tendency *tendency, float score)
+{
+    return score > -INFINITY ? tendency->base + tendency->slope * score : -INFINITY;
+}
+
+/* The same question, as it is compared with the rows of those who seem near by their signs along directions: what each
+   dimension counts, in whole numbers of PLANES bits, the same bit of all dimensions together. */
+typedef struct {
+    const uint8_t *rows; /* NULL if there are no directions */
+    Py_ssize_t row_size, words;
+    uint64_t *planes;
+    float lowest, step, total;
+    Tendency first; /* of what signs along directions say, beside rows */
+} Closer;
+
+static Py_ssize_t words_of(Py_ssize_t dimensions) { return (dimensions + 63) / 64; }
+
+static Py_ssize_t row_size(Py_ssize_t dimensions)
+{
+    return (words_of(dimensions) * 8 + 3 * (Py_ssize_t)sizeof(float) + LINE - 1) / LINE * LINE;
+}
+
+static void take_planes(Closer *closer, const float *left, Py_ssize_t size)
+{
+    float highest = -INFINITY;
+    closer->lowest = INFINITY;
+    closer->total = 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        highest = fmaxf(highest, left[at]);
+        closer->lowest = fminf(closer->lowest, left[at]);
+        closer->total += left[at];
+    }
+    closer->step = fmaxf(highest - closer->lowest, 1e-12f) / ((1 << PLANES) - 1);
+    uint8_t *planes = (uint8_t *)closer->planes;
+    memset(planes, 0, PLANES * closer->words * sizeof(uint64_t));
+    for (Py_ssize_t at = 0; at < size; at++) {
+        const float steps = (left[at] - closer->lowest) / closer->step + 0.5f;
+        const int counts = steps > 0 ? (int)fminf(steps, (1 << PLANES) - 1) : 0;
+        for (int plane = 0; plane < PLANES; plane++)
+            if (counts >> plane & 1) planes[8 * (at / 64 * PLANES + plane) + at % 64 / 8] |= (uint8_t)(128 >> at % 8);
+    }
+}
+
+static int ones_in_any(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555u;
+    bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+    return (int)(((bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+/* What the dimensions come to whose sign a row has, in steps, and how many they are. */
+static int64_t count_any(const uint8_t *row, const Closer *closer, int64_t *ones)
+{
+    int64_t counted = 0;
+    *ones = 0;
+    for (Py_ssize_t word = 0; word < closer->words; word++) {
+        uint64_t bits;
+        memcpy(&bits, row + 8 * word, sizeof bits);
+        *ones += ones_in_any(bits);
+        for (int plane = 0; plane < PLANES; plane++)
+            counted += (int64_t)ones_in_any(bits & closer->planes[word * PLANES + plane]) << plane;
+    }
+    return counted;
+}
+
+static int64_t (*count_ones)(const uint8_t *, const Closer *, int64_t *) = count_any;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("popcnt"))) static int64_t count_64(const uint8_t *row, const Closer *closer, int64_t *ones)
+{
+    int64_t all = 0, first = 0, second = 0, third = 0, fourth = 0;
+    const uint64_t *planes = closer->planes;
+    for (Py_ssize_t word = 0; word < closer->words; word++, planes += PLANES) {
+        uint64_t bits;
+        memcpy(&bits, row + 8 * word, sizeof bits);
+        all += __builtin_popcountll(bits);
+        first += __builtin_popcountll(bits & planes[0]);
+        second += __builtin_popcountll(bits & planes[1]);
+        third += __builtin_popcountll(bits & planes[2]);
+        fourth += __builtin_popcountll(bits & planes[3]);
+    }
+    *ones = all;
+    return first + 2 * second + 4 * third + 8 * fourth;
+}
+#endif
+
+/* How near the vector at a place is, by its row; NaN if it was struck out. */
+static float near_by_row(const Closer *closer, int64_t place)
+{
+    const uint8_t *row = closer->rows + place * closer->row_size;
+    float numbers[3]; /* trust, offset, scale */
+    int64_t ones;
+    memcpy(numbers, row + 8 * closer->words, sizeof numbers);
+    if (!(numbers[2] > 0)) return NAN;
+    const int64_t counted = count_ones(row, closer, &ones);
+    const float sum = 2 * (closer->lowest * (float)ones + closer->step * (float)counted) - closer->total;
+    return sum * numbers[0] + numbers[1];
+}
+
+/* The best of a span by their rows, of those who seem near by their signs along directions: as near as the least of the best.
+   Every second of those who are just as near seems less, but the nearest of all, who are asked for, are a good deal nearer. */
+static void look_closer(const Question *question, const Closer *closer, Py_ssize_t start, Py_ssize_t end, Best *best)
+{
+    int64_t places[BLOCK];
+    for (Py_ssize_t first = start, last; first < end; first = last) {
+        const float least = estimated(&closer->first, best->least);
+        int count = 0;
+        last = end - first < BLOCK ? end : first + BLOCK;
+        for (Py_ssize_t at = first, next; at < last; at = next) {
+            float found[TOGETHER];
+            next = (at / TOGETHER + 1) * TOGETHER;
+            if (next > last) next = last;
+            for (uint32_t nearer = promising(question, at, next, least, found); nearer; nearer &= nearer - 1) {
+                places[count] = at + zeros_before(nearer);
+                FETCH(closer->rows + places[count++] * closer->row_size, closer->row_size);
+            }
+        }
+        for (int at = 0; at < count; at++) {
+            const float score = near_by_row(closer, places[at]);
+            if (score > best->least) take(best, score, places[at]);
+        }
+    }
+}
