@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -199,6 +200,39 @@ def test_of_a_few_every_one_is_looked_at(tmp_path: Path) -> None:
         assert scores == sorted(scores, reverse=True)
         assert len(segment.near(segment.span(space), matrix[0], 10)().columns()[0]) == 10
     assert segment.near(segment.span(8), matrix[0], 10)().columns() == ([], [], [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell what of a file is in memory")
+def test_what_is_merged_does_not_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = random_directions(20_000, 64)
+    segment = made(tmp_path / "old.segment", matrix)
+    assert resident_of(tmp_path) < 100_000  # of what was written, nothing
+    monkeypatch.setattr(vectors, "_AT_ONCE", 1_000)
+    resident, move = [], codes.move
+
+    def watched(*given: Any) -> None:
+        move(*given)
+        resident.append(resident_of(tmp_path))
+
+    monkeypatch.setattr(codes, "move", watched)
+    vectors.write(tmp_path / "new.segment", [], [segment])
+    assert 0 < max(resident) < 1_500_000  # of twice 2.8 MB
+    merged = VectorSegment(*files.read(tmp_path / "new.segment"))
+    assert np.allclose(
+        codes.decoded(merged.coded, np.arange(20_000)) + merged.frame.centre, matrix, atol=1e-4
+    )
+
+
+def resident_of(folder: Path) -> int:
+    """How many bytes of the files of a folder this process has in memory."""
+    total, is_there = 0, False
+    for line in Path("/proc/self/smaps").read_text("utf-8").splitlines():
+        name, *rest = line.split()
+        if not name.endswith(":"):
+            is_there = bool(rest) and rest[-1].startswith(str(folder))
+        elif is_there and name == "Rss:":
+            total += int(rest[0]) * 1024
+    return total
 
 
 def test_merged_segments_lose_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import mmap
 import os
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -94,6 +95,16 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], int]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{path.name}: {error}") from error
     return arrays, head["size"]
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Keep nothing of its file in this process's memory; whatever is looked at again comes back by itself."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    mapped = base.obj if isinstance(base, memoryview) else base
+    if isinstance(mapped, mmap.mmap) and sys.platform == "linux":  # elsewhere it might lose what was written
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def place_of(path: Path, name: str) -> int:

@@ -25,6 +25,11 @@ of them: a group's signs are as long as four vectors' bytes."""
 EXACT = 16
 """So many of the nearest are compared to all digits."""
 
+_AT_ONCE = 50_000
+"""So many vectors are moved before their pages are let go: else a large segment would be in memory twice."""
+_FAR_APART = 500
+"""The same of vectors that stand far apart: around each, the system maps sixteen pages."""
+
 MAPPED = 64 * 1024 * 1024
 """Of a segment that has more bytes of last digits than this, those are read from the file, not mapped."""
 
@@ -136,7 +141,12 @@ def write(path: Path, new: Sequence[Read], old: Sequence[VectorSegment] = ()) ->
         for part in new:
             codes.put(room, next(places), part.vectors, frame)
         for segment, kept in zip(old, living, strict=True):
-            codes.move(room, next(places), frame, segment.coded, kept, segment.frame)
+            to = next(places)
+            for first in range(0, len(kept), _AT_ONCE):
+                some = slice(first, first + _AT_ONCE)
+                codes.move(room, to[some], frame, segment.coded, kept[some], segment.frame)
+                files.let_go(room["bytes"])
+                files.let_go(segment.coded.bytes)
     return len(order)
 
 
@@ -170,7 +180,11 @@ def _some(new: Sequence[Read], old: Living, count: int) -> Floats:
     """Some of the vectors, of all parts alike."""
     step = -(-count // SAMPLE)
     found = [part.vectors[::step] for part in new]
-    found += [codes.decoded(segment.coded, kept[::step]) + segment.frame.centre for segment, kept in old]
+    for segment, kept in old:
+        for first in range(0, len(kept), step * _FAR_APART):
+            some = kept[first : first + step * _FAR_APART : step]
+            found.append(codes.decoded(segment.coded, some) + segment.frame.centre)
+            files.let_go(segment.coded.bytes)
     return np.concatenate(found)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.query import compiled
 from recollect.store import rows as columns
-from recollect.store.sqlite.derived import bm25, facts, matching, spans
+from recollect.store.sqlite.derived import bm25, facts, files, matching, spans
 from recollect.store.sqlite.derived.facts import Fact, Facts, Positions
 from recollect.store.sqlite.derived.files import Arrays
 
@@ -327,6 +327,8 @@ def _merged(parts: Sequence[_Part], having: NDArray[np.int64], size: int) -> tup
         docs[span] = keys[order] % max(size, 1)
         codes[span] = np.concatenate([code for _, code in pieces])[order]
         start = end
+        for part in parts:
+            files.let_go(part.segment.docs)
     return docs, codes
 
 
