@@ -126,6 +126,17 @@ def test_what_is_known_of_namespaces_is_read_again_once_something_was_written(
         assert "walrus" in memories.recall("walrus", reinforce=False)[0].memory.content
 
 
+def test_what_is_written_to_another_namespace_costs_the_next_recall_alone(
+    tmp_path: Path, statements: Statements
+) -> None:
+    with filled(tmp_path / "memory.db", 1000, plain=True) as memories:
+        memories.recall("warm", reinforce=False)
+        before = statements.count(memories, "harbour note 7")
+        memories.in_namespace("elsewhere").remember("A walrus that lives elsewhere")
+        assert statements.count(memories, "harbour note 7") > before
+        assert statements.count(memories, "harbour note 7") == before
+
+
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_and_so_with_every_fusion(tmp_path: Path, statements: Statements, fusion: str) -> None:
     counts = set()

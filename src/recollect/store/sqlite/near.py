@@ -49,7 +49,8 @@ class Near:
             for space in namespaces.values():
                 if space.generation is not None and space.facts.generation == nearness.generation:
                     known = space.number, space.generation, space.removed
-                    self._newer.append(_Newer(*arenas.similarities(statements, *known, vector, upto, newest)))
+                    found = _Newer(*arenas.similarities(statements, *known, vector, upto, newest))
+                    self._newer += [found] if len(found.numbers) else []
 
     def similarities(self, candidates: Sequence[Candidate]) -> Mapping[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""

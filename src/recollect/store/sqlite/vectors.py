@@ -31,6 +31,8 @@ class Arena:
         self.dimensions = dimensions
         self.removed = removed
         self.after = after
+        self.upto = after
+        """Of the vectors up to this one, whosever they are, all of the namespace are here."""
         self.size = 0
         self._numbers = np.empty(0, np.int64)
         self._memories = np.empty(0, np.int64)
@@ -40,11 +42,6 @@ class Arena:
     def bytes(self) -> int:
         """What it takes in memory."""
         return self._matrix.nbytes
-
-    @property
-    def last(self) -> int:
-        """The newest vector that was read."""
-        return int(self._numbers[self.size - 1]) if self.size else self.after
 
     def append(self, numbers: NDArray[np.int64], memories: NDArray[np.int64], matrix: Vector) -> None:
         """Add vectors at the end. Views handed out before stay as they were."""
@@ -141,9 +138,10 @@ class Arenas:
             if count * dimensions * 4 > BUDGET:
                 return None
             arena = Arena(dimensions, removed, after)
-        if arena.last < newest:
-            for chunk in _read(statements, namespace, generation, arena.last, dimensions):
+        if arena.upto < newest:
+            for chunk in _read(statements, namespace, generation, arena.upto, dimensions):
                 arena.append(*chunk)
+            arena.upto = newest
         self._arenas[key] = arena
         while sum(held.bytes for held in self._arenas.values()) > BUDGET and len(self._arenas) > 1:
             self._arenas.popitem(last=False)
