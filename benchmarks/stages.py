@@ -80,9 +80,9 @@ WRITE = (
     Stage("  statements, BEGIN and COMMIT, which syncs, included", Keeper, "execute"),
 )
 FILL = (
-    Stage("check, sector, terms, near-duplicate keys", remembering, "_given_together"),
-    Stage("  values", drafting, "checked"),
-    Stage("  sector, language, terms", drafting, "completed"),
+    Stage("vectors checked, at unit length", remembering, "_given_together"),
+    Stage("values checked", drafting, "checked"),
+    Stage("sector, language, terms, near-duplicate keys", drafting, "completed"),
     Stage("rows, keyword entries, vectors, near-duplicates", store.SqliteStore, "_write"),
     Stage("segments", building.Building, "_make"),
 )

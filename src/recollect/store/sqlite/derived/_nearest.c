@@ -13,7 +13,6 @@
 #endif
 #include "../../packed.h"
 #include "helper.h"
-#include "ready.h"
 
 static void free_asked(Asked *asked)
 {
@@ -152,7 +151,7 @@ static Best *chosen(Asked *asked)
     }
     if (!asked->places && mine->held + other->held < mine->wanted && mine->least > -INFINITY) {
         mine->held = other->held = 0;
-        mine->least = -INFINITY;
+        mine->least = other->least = -INFINITY;
         look_at_part(asked, asked->start, asked->end, mine);
     }
     mine->least = fmaxf(mine->least, other->least);

@@ -48,6 +48,8 @@ typedef struct {
     Py_ssize_t count, next, taken; /* taken: parts that are being looked at */
 } Rows;
 
+static const char ASKED[] = "recollect.asked";
+
 /* A question on its way. Whoever has time first makes it ready, and then takes the next part of the span, or of the places
    if some are given: the thread that asked, and the helper, each with its own best so far. All but the arrays is guarded by
    `turn` once it was begun. */
@@ -68,8 +70,6 @@ typedef struct Asked {
     int stage, is_shared, is_busy, is_looked, era; /* busy: the helper, with it */
     struct Asked *behind; /* who waits for the helper, too */
 } Asked;
-
-static void make_ready(Asked *asked);
 
 /* The best of the next part, and so on until there is none. */
 static Py_ssize_t take_part(Asked *asked)
@@ -202,17 +202,25 @@ static Tendency tendency_among(const Asked *asked)
 /* How many of the nearest are kept until all digits have told which are the nearest of all. */
 static Py_ssize_t looked_at_last(const Asked *asked) { return asked->most > asked->exact ? asked->most : asked->exact; }
 
-/* Look closely at those as well who seem nearer than `least`, but not so near as those who were chosen: than `chosen`. */
-static void look_further(Asked *asked, Best *best, float least, float chosen)
+/* Look closely at those as well who seem nearer than `least`: at whoever is not among the best, who were all looked at. */
+static void look_further(Asked *asked, Best *best, float least)
 {
+    const Py_ssize_t span = asked->end - asked->start;
+    uint8_t *are_known = calloc(span / 8 + 1, 1);
     Best others;
     Py_ssize_t count = 0;
-    if (make_room(&others, (asked->end - asked->start) / WIDEST + 1)) {
+    if (make_room(&others, span / WIDEST + 1) && are_known) {
+        for (Py_ssize_t at = 0; at < best->held; at++) {
+            const int64_t place = best->places[at] - asked->start;
+            are_known[place / 8] |= (uint8_t)(1 << place % 8);
+        }
         others.least = least;
         look_at_part(asked, asked->start, asked->end, &others);
         keep_best(&others);
-        for (Py_ssize_t at = 0; at < others.held; at++)
-            if (others.scores[at] < chosen) others.places[count++] = others.places[at];
+        for (Py_ssize_t at = 0; at < others.held; at++) {
+            const int64_t place = others.places[at] - asked->start;
+            if (!(are_known[place / 8] >> place % 8 & 1)) others.places[count++] = others.places[at];
+        }
     }
     for (Py_ssize_t first = 0, some; first < count; first += some) {
         leave(best, looked_at_last(asked));
@@ -220,6 +228,7 @@ static void look_further(Asked *asked, Best *best, float least, float chosen)
         memcpy(best->places + best->held, others.places + first, some * sizeof(int64_t));
         best->held = look_at_some(asked, best, best->held, best->held + some, best->held);
     }
+    free(are_known);
     free_room(&others);
 }
 
@@ -236,5 +245,5 @@ static void finish_choice(Asked *asked, Best *best)
     if (last - chosen > 2 * far && !asked->closer.rows) return; /* among fewer, to look elsewhere takes as long as all that */
     const Tendency tendency = tendency_among(asked);
     const float least = estimated(&tendency, last) - tendency.far;
-    if (least > -INFINITY && least < chosen) look_further(asked, best, least, chosen);
+    if (least > -INFINITY && least < chosen) look_further(asked, best, least);
 }

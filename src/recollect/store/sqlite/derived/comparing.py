@@ -1,6 +1,6 @@
 """Which vectors of a segment are nearest? The inner loops: compiled where there was a compiler, or by numpy.
 
-Both find nearly the same: numpy estimates those alone that a guess puts ahead.
+Both find nearly the same: at first numpy estimates those alone that a guess puts ahead.
 """
 
 from __future__ import annotations
@@ -165,6 +165,8 @@ def _nearest_by_numpy(
     are_alive = coded.scale[start:end] > 0
     everyone = np.flatnonzero(are_alive if permitted is None else are_alive & permitted) + start
     among = everyone
+    if not len(everyone):
+        return _nearest_at_by_numpy(segment, vector, everyone, looked)
     if permitted is None and are_alive.all():
         estimated = max(_ESTIMATED * looked.closely, _share(end - start))
         among = _better(asked.guesses(coded, start, end), estimated) + start
@@ -175,8 +177,9 @@ def _nearest_by_numpy(
         nearest = np.partition(_by_bytes(coded, among, vector), -looked.exact)[-looked.exact]
         least = _least_estimate(asked, coded, vector, everyone, float(nearest))
         if least < estimates[chosen].min():
-            estimates = asked.estimates(coded, everyone)
-            further = min(int((estimates >= least).sum()), len(everyone) // _WIDEST)
+            some = np.array_split(everyone, -(-len(everyone) // _SAMPLE))
+            estimates = np.concatenate([asked.estimates(coded, each) for each in some])
+            further = min(int((estimates >= least).sum()), (end - start) // _WIDEST)
             among = spans.union(among, everyone[_better(estimates, further)])
     return _nearest_at_by_numpy(segment, vector, among, looked)
 
@@ -195,7 +198,9 @@ def _least_estimate(
 
 def _by_bytes(coded: Coded, places: NDArray[np.intp], vector: Floats) -> Floats:
     """How near those at some places are, to three digits, beside the centre's part."""
-    return products(coded.bytes[places].astype(np.float32), vector) * coded.scale[places]
+    some = np.array_split(places, max(1, -(-len(places) // _SAMPLE)))
+    found = [products(coded.bytes[each].astype(np.float32), vector) * coded.scale[each] for each in some]
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def nearest_at(

@@ -104,7 +104,8 @@ def let_go(array: NDArray[Any]) -> None:
         base = base.base
     mapped = base.obj if isinstance(base, memoryview) else base
     if isinstance(mapped, mmap.mmap) and sys.platform == "linux":  # elsewhere it might lose what was written
-        mapped.madvise(mmap.MADV_DONTNEED)
+        with suppress(OSError):  # a program may hold all its memory where it is
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def place_of(path: Path, name: str) -> int:

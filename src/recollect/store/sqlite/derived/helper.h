@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "asked.h"
+#include "ready.h"
 #ifdef THREADS
 #include <sched.h>
 #include <signal.h>

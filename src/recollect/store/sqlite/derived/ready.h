@@ -5,13 +5,14 @@
 #include "asked.h"
 
 #define SAMPLED 12
+#define SLACK 16
 #define ENOUGH 512 /* a sample of fewer says nothing about the rest */
 
 /* How far apart the blocks of a sample are; 0 if it would be too large a part of all. */
 static Py_ssize_t sample_of(const Asked *asked, Py_ssize_t wanted)
 {
     const Py_ssize_t apart = (asked->end - asked->start) / SAMPLED / BLOCK * BLOCK;
-    return apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + LANES >= wanted ? 0 : apart;
+    return apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + SLACK >= wanted ? 0 : apart;
 }
 
 /* The best of a sample by their rows, and what that says about the first estimates. */
@@ -42,7 +43,7 @@ static float sampled(Asked *asked, Best *best)
 {
     const Py_ssize_t wanted = best->wanted, apart = sample_of(asked, wanted);
     if (!apart) return -INFINITY;
-    best->wanted = 2 * wanted * BLOCK / apart + LANES;
+    best->wanted = 2 * wanted * BLOCK / apart + SLACK;
     if (asked->closer.rows) sample_closer(&asked->question, &asked->closer, asked->start, asked->end, apart, best);
     else look_through(&asked->question, asked->start, asked->end, apart, best);
     keep_best(best);

@@ -27,7 +27,7 @@ typedef struct {
     long long place;
 } Segment;
 
-static const char NAME[] = "recollect.vectors", ASKED[] = "recollect.asked";
+static const char NAME[] = "recollect.vectors";
 
 static void *lying(void)
 {
