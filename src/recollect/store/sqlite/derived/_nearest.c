@@ -50,7 +50,7 @@ static int take_asked(Asked *asked, const Py_buffer *vector, const Py_buffer *pe
     asked->left = malloc(floats);
     asked->reached = malloc((segment->directions + 1) * sizeof(float));
     asked->closer = (Closer){.rows = segment->directions ? segment->rows : NULL, .row_size = row_size(segment->size),
-                             .words = words_of(segment->size), .first = UNKNOWN};
+                             .words = words_of(segment->size), .least = -INFINITY};
     asked->closer.planes = malloc(PLANES * asked->closer.words * sizeof(uint64_t) + 1);
     asked->whole.values = malloc((segment->size + 1) * sizeof(int16_t));
     asked->tables = malloc(eights(segment) * 32 + 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "segment.h"
+#include "tendency.h"
 #ifdef THREADS
 #include <pthread.h>
 #endif

@@ -6,7 +6,9 @@
 
 #define SAMPLED 12
 #define SLACK 16
-#define ENOUGH 512 /* a sample of fewer says nothing about the rest */
+#define GROUPS 96
+#define ENOUGH 128 /* a sample of fewer says nothing about the rest */
+#define MORE 14 /* so many times as many as are looked at closely are looked at by their rows */
 
 /* How far apart the blocks of a sample are; 0 if it would be too large a part of all. */
 static Py_ssize_t sample_of(const Asked *asked, Py_ssize_t wanted)
@@ -15,27 +17,31 @@ static Py_ssize_t sample_of(const Asked *asked, Py_ssize_t wanted)
     return apart < 2 * BLOCK || 2 * wanted * BLOCK / apart + SLACK >= wanted ? 0 : apart;
 }
 
-/* The best of a sample by their rows, and what that says about the first estimates. */
-static void sample_closer(const Question *question, Closer *closer, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart,
-                          Best *best)
+/* Who is looked at by their rows: those who seem nearest along directions, by a sample of those who may answer. */
+static void sample_directions(Asked *asked)
 {
-    Question anyone = *question;
-    anyone.allowed = NULL;
-    Sums sums = {0};
-    for (Py_ssize_t first = start; first < end; first += apart)
-        for (Py_ssize_t at = first, next; at < first + BLOCK && at < end; at = next) {
+    const Py_ssize_t span = asked->end - asked->start, apart = span / GROUPS / TOGETHER * TOGETHER;
+    Best sample;
+    Py_ssize_t seen = 0;
+    if (apart > TOGETHER && make_room(&sample, (GROUPS + 2) * TOGETHER)) {
+        Question anyone = asked->question;
+        anyone.allowed = NULL;
+        for (Py_ssize_t at = (asked->start / TOGETHER + 1) * TOGETHER; at + TOGETHER <= asked->end; at += apart) {
             float found[TOGETHER];
-            next = (at / TOGETHER + 1) * TOGETHER;
-            if (next > end) next = end;
-            for (uint32_t each = promising(&anyone, at, next, -INFINITY, found); each; each &= each - 1) {
-                const int place = zeros_before(each);
-                const float near = near_by_row(closer, at + place);
-                if (isnan(near)) continue;
-                note(&sums, found[place], near);
-                if (near > best->least) take(best, near, at + place);
-            }
+            promising(&anyone, at, at + TOGETHER, -INFINITY, found);
+            seen += TOGETHER;
+            for (Py_ssize_t place = at; place < at + TOGETHER; place++)
+                if (asked->segment->scale[place] > 0 && (!asked->allowed || asked->allowed[place - asked->start]))
+                    take(&sample, found[place - at], place);
         }
-    closer->first = sums.count >= ENOUGH ? tendency_of(&sums) : UNKNOWN;
+        const double share = (double)(MORE * asked->best->wanted) / (double)span;
+        const Py_ssize_t surpassing = (Py_ssize_t)(share * (double)seen);
+        if (sample.held >= ENOUGH && surpassing > 0 && surpassing < sample.held) {
+            put_first(&sample, surpassing);
+            asked->closer.least = sample.scores[surpassing - 1];
+        }
+    }
+    if (apart > TOGETHER) free_room(&sample);
 }
 
 /* A sample says what the best have at least, so that hardly anybody else is held for a while. */
@@ -44,10 +50,9 @@ static float sampled(Asked *asked, Best *best)
     const Py_ssize_t wanted = best->wanted, apart = sample_of(asked, wanted);
     if (!apart) return -INFINITY;
     best->wanted = 2 * wanted * BLOCK / apart + SLACK;
-    if (asked->closer.rows) sample_closer(&asked->question, &asked->closer, asked->start, asked->end, apart, best);
-    else look_through(&asked->question, asked->start, asked->end, apart, best);
+    look_through(&asked->question, asked->start, asked->end, apart, best);
     keep_best(best);
-    const float least = best->held == best->wanted && !asked->allowed ? best->least : -INFINITY;
+    const float least = best->held == best->wanted ? best->least : -INFINITY;
     best->held = 0;
     best->wanted = wanted;
     best->least = -INFINITY;
@@ -77,6 +82,6 @@ static void make_ready(Asked *asked)
     if (!asked->places) take_left(asked);
     take_whole(&asked->whole, asked->vector, asked->segment->size);
     asked->best[0].least = asked->best[1].least = -INFINITY;
-    if (!asked->places && (!asked->allowed || asked->closer.rows))
-        asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
+    if (!asked->places && asked->closer.rows) sample_directions(asked);
+    else if (!asked->places && !asked->allowed) asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
 }

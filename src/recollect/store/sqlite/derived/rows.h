@@ -4,7 +4,6 @@
 
 #include "processors.h"
 #include "signs.h"
-#include "tendency.h"
 
 #define LINE 64
 #define PLANES 4
@@ -16,7 +15,7 @@ typedef struct {
     Py_ssize_t row_size, words;
     uint64_t *planes;
     float lowest, step, total;
-    Tendency first; /* of what signs along directions say, beside rows */
+    float least; /* who is looked at: who seems nearer than this along directions */
 } Closer;
 
 static Py_ssize_t words_of(Py_ssize_t dimensions) { return (dimensions + 63) / 64; }
@@ -103,27 +102,35 @@ static float near_by_row(const Closer *closer, int64_t place)
     return sum * numbers[0] + numbers[1];
 }
 
-/* The best of a span by their rows, of those who seem near by their signs along directions: as near as the least of the best.
-   Every second of those who are just as near seems less, but the nearest of all, who are asked for, are a good deal nearer. */
+/* Those of a block who seem near by their signs along directions; their rows are on the way then. */
+static int choose_of_block(const Question *question, const Closer *closer, Py_ssize_t first, Py_ssize_t last, int64_t *places)
+{
+    int count = 0;
+    for (Py_ssize_t at = first, next; at < last; at = next) {
+        float found[TOGETHER];
+        next = (at / TOGETHER + 1) * TOGETHER;
+        if (next > last) next = last;
+        for (uint32_t nearer = promising(question, at, next, closer->least, found); nearer; nearer &= nearer - 1) {
+            places[count] = at + zeros_before(nearer);
+            FETCH(closer->rows + places[count++] * closer->row_size, closer->row_size);
+        }
+    }
+    return count;
+}
+
+/* The best of a span by their rows, of those who seem near by their signs along directions. Rows are looked at a block later
+   than they are fetched: memory takes as long as that. */
 static void look_closer(const Question *question, const Closer *closer, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
-    int64_t places[BLOCK];
-    for (Py_ssize_t first = start, last; first < end; first = last) {
-        const float least = estimated(&closer->first, best->least);
-        int count = 0;
-        last = end - first < BLOCK ? end : first + BLOCK;
-        for (Py_ssize_t at = first, next; at < last; at = next) {
-            float found[TOGETHER];
-            next = (at / TOGETHER + 1) * TOGETHER;
-            if (next > last) next = last;
-            for (uint32_t nearer = promising(question, at, next, least, found); nearer; nearer &= nearer - 1) {
-                places[count] = at + zeros_before(nearer);
-                FETCH(closer->rows + places[count++] * closer->row_size, closer->row_size);
-            }
+    int64_t places[2][BLOCK];
+    int counts[2] = {0}, now = 0;
+    for (Py_ssize_t first = start; first < end || counts[!now]; first += BLOCK, now = !now) {
+        const Py_ssize_t last = end - first < BLOCK ? end : first + BLOCK;
+        counts[now] = first < end ? choose_of_block(question, closer, first, last, places[now]) : 0;
+        for (int at = 0; at < counts[!now]; at++) {
+            const float score = near_by_row(closer, places[!now][at]);
+            if (score > best->least) take(best, score, places[!now][at]);
         }
-        for (int at = 0; at < count; at++) {
-            const float score = near_by_row(closer, places[at]);
-            if (score > best->least) take(best, score, places[at]);
-        }
+        counts[!now] = 0;
     }
 }
