@@ -35,7 +35,7 @@ MAPPED = 64 * 1024 * 1024
 
 WORTH_DIRECTIONS = 200_000
 """Fewer vectors are looked through as soon by the signs of all their dimensions."""
-OUTGROWN = 8
+OUTGROWN = 2
 """A frame serves until there are so many times as many vectors."""
 
 Numbers = NDArray[np.int64]
