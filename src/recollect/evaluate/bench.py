@@ -223,7 +223,7 @@ class _Bench:
                 slowed_by=_slowed_by(recalls[self.mode][subject], after[subject]),
                 cold=cold.get(subject),
                 exact=exact.get(subject),
-                resident_bytes=subject.grown,
+                resident_bytes=subject.resident_bytes(),
                 fresh_resident_bytes=fresh_bytes.get(subject),
                 bytes=subject.bytes(),
                 derived_bytes=subject.derived_bytes(),

@@ -84,6 +84,12 @@ class Subject:
             self.grown = None if before is None or after is None else self.grown + after - before
         return took, answer
 
+    def resident_bytes(self) -> int | None:
+        """What memory grew by while it was at work; no more than the whole process holds now, for what was
+        given back at other times was not counted."""
+        now = resident_bytes()
+        return None if self.grown is None or now is None else min(self.grown, now)
+
     def settle(self) -> None:
         """Return when everything that is derived from what was written is there."""
         self.memories.settle()
