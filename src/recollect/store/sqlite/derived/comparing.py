@@ -187,7 +187,7 @@ def _nearest_by_numpy(
 def _least_estimate(
     asked: Asked | AskedByRows, coded: Coded, vector: Floats, everyone: NDArray[np.intp], near: float
 ) -> float:
-    """What is seldom more than the estimate of one that is so near: see `Tendency` in rows.h."""
+    """What is seldom more than the estimate of one that is so near: see `Tendency` in tendency.h."""
     some = everyone[:: max(1, len(everyone) // _COMPARED)]
     estimates, scores = asked.estimates(coded, some), _by_bytes(coded, some, vector)
     varies = max(float(scores.var()), _SOMETHING)
