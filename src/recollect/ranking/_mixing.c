@@ -282,11 +282,31 @@ static double value_of(const Item *item, const Rules *rules)
     return value;
 }
 
-static int best_first(const void *one, const void *other)
+static int is_before(const Item *one, const Item *other)
 {
-    const Item *const *a = one, *const *b = other;
-    if ((*a)->total != (*b)->total) return (*a)->total > (*b)->total ? -1 : 1;
-    return (*a > *b) - (*a < *b);
+    return one->total != other->total ? one->total > other->total : one < other;
+}
+
+/* Of many only the best few are wanted in order: a heap, from one place of which downwards nothing is in order yet. */
+static void sink(const Item **heap, Py_ssize_t count, Py_ssize_t at)
+{
+    const Item *item = heap[at];
+    for (Py_ssize_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(heap[child + 1], heap[child])) child++;
+        if (is_before(item, heap[child])) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = item;
+}
+
+/* Take the best out of a heap of so many, and put it behind those who are left. */
+static const Item *take_best(const Item **heap, Py_ssize_t count)
+{
+    const Item *best = heap[0];
+    heap[0] = heap[count - 1];
+    heap[count - 1] = best;
+    sink(heap, count - 1, 0);
+    return best;
 }
 
 /* A smaller one at the top of the heap gives way; while there is room, none has to. */
@@ -350,14 +370,14 @@ static PyObject *may_win(Mixed *mixed, const Rules *rules)
     Py_ssize_t left = 0, seen = 0, held = 0;
     for (Py_ssize_t at = 0; result && at < mixed->count; at++)
         if (!rules->drops_nothing || mixed->items[at].total > 0 || mixed->items[at].rank) order[left++] = mixed->items + at;
-    if (result) qsort(order, left, sizeof(Item *), best_first);
-    for (; result && seen < left && (held < rules->limit || order[seen]->total >= heap[0]); seen++) {
-        values[seen] = value_of(order[seen], rules);
+    for (Py_ssize_t at = left / 2 - 1; result && at >= 0; at--) sink(order, left, at);
+    for (; result && seen < left && (held < rules->limit || order[0]->total >= heap[0]); seen++) {
+        values[seen] = value_of(take_best(order, left - seen), rules);
         push(heap, &held, rules->limit, values[seen] * rules->least);
     }
     for (Py_ssize_t at = 0; result && at < seen; at++) {
         if (held == rules->limit && values[at] < heap[0]) continue;
-        PyObject *item = told(mixed, order[at], values[at]);
+        PyObject *item = told(mixed, order[left - 1 - at], values[at]);
         if (!item || PyList_Append(result, item)) Py_CLEAR(result);
         Py_XDECREF(item);
     }

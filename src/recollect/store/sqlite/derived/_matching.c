@@ -748,42 +748,28 @@ typedef struct {
     long long since, until;
 } Within;
 
-/* A memory that is judged: which one of the ranking it is, and where it stands. */
-typedef struct {
-    int64_t number;
-    Py_ssize_t rank, position;
-} Sought;
-
 enum { UNKNOWN, INSIDE, OUTSIDE, TO_BE_READ };
 
-/* A ranking of memories: by number, and for each of them what is known. */
+/* A ranking of memories: what is known of each, and where it stands in the segment that is asked. */
 typedef struct {
-    Sought *sought;
     Row *rows;
+    Py_ssize_t *positions;
     uint8_t *states;
     Py_ssize_t count;
 } Judged;
-
-static int ascending(const void *one, const void *other)
-{
-    const Sought *a = one, *b = other;
-    return (a->number > b->number) - (a->number < b->number);
-}
 
 static int take_ranking(Judged *judged, const Py_buffer *ranking)
 {
     const Scored *scored = ranking->buf;
     const Py_ssize_t count = judged->count = ranking->len / (Py_ssize_t)sizeof(Scored);
-    judged->sought = malloc((count + 1) * sizeof(Sought));
     judged->rows = calloc(count + 1, sizeof(Row));
+    judged->positions = malloc((count + 1) * sizeof(Py_ssize_t));
     judged->states = calloc(count + 1, 1);
-    if (!judged->sought || !judged->rows || !judged->states) return PyErr_NoMemory() != NULL;
+    if (!judged->rows || !judged->positions || !judged->states) return PyErr_NoMemory() != NULL;
     for (Py_ssize_t at = 0; at < count; at++) {
-        judged->sought[at] = (Sought){scored[at].key, at, -1};
         judged->rows[at].key = scored[at].key;
         judged->rows[at].score = scored[at].score;
     }
-    if (count) qsort(judged->sought, count, sizeof(Sought), ascending);
     return 1;
 }
 
@@ -806,19 +792,19 @@ static int leave(Judged *judged, PyObject *set)
 static void find_places(Judged *judged, const Segment *segment, Py_ssize_t from, Py_ssize_t end)
 {
     for (Py_ssize_t at = 0; at < judged->count; at++) {
-        Sought *sought = judged->sought + at;
-        sought->position = -1;
-        if (judged->states[sought->rank]) continue;
-        from = place_among(segment->numbers, from, end, sought->number);
-        if (from >= end || segment->numbers[from] != sought->number) continue;
-        sought->position = from;
-        FETCH(segment->lengths + from, 1);
-        FETCH(segment->kinds + from, 1);
-        FETCH(segment->created + from, 1);
-        FETCH(segment->sessions + from, 1);
-        FETCH(segment->places + from, 1);
-        FETCH(segment->tokens + from, 1);
-        FETCH(segment->speakers + from, 1);
+        judged->positions[at] = -1;
+        if (judged->states[at]) continue;
+        const int64_t number = judged->rows[at].key;
+        const Py_ssize_t position = place_among(segment->numbers, from, end, number);
+        if (position >= end || segment->numbers[position] != number) continue;
+        judged->positions[at] = position;
+        FETCH(segment->lengths + position, 1);
+        FETCH(segment->kinds + position, 1);
+        FETCH(segment->created + position, 1);
+        FETCH(segment->sessions + position, 1);
+        FETCH(segment->places + position, 1);
+        FETCH(segment->tokens + position, 1);
+        FETCH(segment->speakers + position, 1);
     }
 }
 
@@ -826,14 +812,14 @@ static void find_places(Judged *judged, const Segment *segment, Py_ssize_t from,
 static int note(Judged *judged, const Segment *segment, const Within *within, Py_ssize_t names, int32_t list)
 {
     for (Py_ssize_t at = 0; at < judged->count; at++) {
-        const Py_ssize_t position = judged->sought[at].position, rank = judged->sought[at].rank;
+        const Py_ssize_t position = judged->positions[at];
         if (position < 0 || !segment->lengths[position]) continue;
         const int32_t speaker = segment->speakers[position], place = segment->places[position];
         if (segment->kinds[position] > 7 || speaker < 0 || speaker >= names) return lying("there is no such thing") != NULL;
-        Row *row = judged->rows + rank;
+        Row *row = judged->rows + at;
         const int64_t created = segment->created[position], session = segment->sessions[position];
         const int is_in = within->kinds >> segment->kinds[position] & 1 && created >= within->since && created < within->until;
-        judged->states[rank] = is_in ? INSIDE : OUTSIDE;
+        judged->states[at] = is_in ? INSIDE : OUTSIDE;
         *row = (Row){row->key, row->score, session > 0 ? session : 0, created, place >= 0 ? place : -1,
                      segment->tokens[position], speaker, list};
     }
@@ -882,13 +868,13 @@ static PyObject *told(PyObject *self, PyObject *given)
     if (!PyArg_ParseTuple(given, "y*O!bLLO", &ranking, &PyList_Type, &parts, &within.kinds, &within.since, &within.until,
                           &aside))
         return NULL;
-    Judged judged = {NULL, NULL, NULL, 0};
+    Judged judged = {0};
     int is_right = take_ranking(&judged, &ranking) && leave(&judged, aside);
     for (Py_ssize_t at = 0; is_right && at < PyList_Size(parts); at++)
         is_right = ask_segment(&judged, PyList_GetItem(parts, at), &within, (int32_t)at);
     if (is_right && !PyErr_Occurred()) result = verdict(&judged);
-    free(judged.sought);
     free(judged.rows);
+    free(judged.positions);
     free(judged.states);
     PyBuffer_Release(&ranking);
     return result;

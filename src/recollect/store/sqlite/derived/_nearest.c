@@ -288,26 +288,19 @@ static PyObject *best(PyObject *self, PyObject *given)
     return result;
 }
 
-/* A memory whose vector is looked for, and where that stands: -1 if there is none. */
-typedef struct {
-    int64_t memory;
-    Py_ssize_t place;
-} Sought;
-
 static int ascending(const void *one, const void *other)
 {
-    const Sought *a = one, *b = other;
-    return (a->memory > b->memory) - (a->memory < b->memory);
+    const int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+    return (a > b) - (a < b);
 }
 
-/* Those whose numbers stand so many bytes apart, ascending. */
-static Sought *sought_ones(const Py_buffer *wanted, Py_ssize_t apart)
+/* Those whose numbers stand so many bytes apart. */
+static int64_t *sought_ones(const Py_buffer *wanted, Py_ssize_t apart)
 {
     const Py_ssize_t count = wanted->len / apart;
-    Sought *sought = malloc((count + 1) * sizeof(Sought));
-    if (!sought) return NULL;
-    for (Py_ssize_t at = 0; at < count; at++) memcpy(&sought[at].memory, (char *)wanted->buf + at * apart, sizeof(int64_t));
-    if (count) qsort(sought, count, sizeof(Sought), ascending);
+    int64_t *sought = malloc((count + 1) * sizeof(int64_t));
+    for (Py_ssize_t at = 0; sought && at < count; at++)
+        memcpy(sought + at, (char *)wanted->buf + at * apart, sizeof(int64_t));
     return sought;
 }
 
@@ -322,12 +315,14 @@ static PyObject *among(PyObject *self, PyObject *given)
     if (scores.len != count * (Py_ssize_t)sizeof(float) || apart < (Py_ssize_t)sizeof(int64_t) || wanted.len % apart) {
         lying();
     } else {
-        Sought *sought = sought_ones(&wanted, apart);
+        const Py_ssize_t many = wanted.len / apart;
+        int64_t *sought = sought_ones(&wanted, apart);
         Scored *scored = malloc((count + 1) * sizeof(Scored));
+        if (sought && many) qsort(sought, many, sizeof(int64_t), ascending);
         for (Py_ssize_t at = 0; sought && scored && at < count; at++) {
-            const Sought each = {((const int64_t *)memories.buf)[at], -1};
-            if (bsearch(&each, sought, wanted.len / apart, sizeof(Sought), ascending))
-                scored[kept++] = (Scored){each.memory, ((const float *)scores.buf)[at]};
+            const int64_t memory = ((const int64_t *)memories.buf)[at];
+            if (bsearch(&memory, sought, many, sizeof(int64_t), ascending))
+                scored[kept++] = (Scored){memory, ((const float *)scores.buf)[at]};
         }
         result = sought && scored ? PyBytes_FromStringAndSize((const char *)scored, kept * (Py_ssize_t)sizeof(Scored))
                                   : PyErr_NoMemory();
@@ -340,33 +335,31 @@ static PyObject *among(PyObject *self, PyObject *given)
     return result;
 }
 
-/* Where the vectors of those who are sought stand; of those from one place to another. */
-static Sought *stand(const Segment *segment, const Py_buffer *wanted, Py_ssize_t apart, Py_ssize_t from, Py_ssize_t end)
+/* Where the vector of a memory stands, of those from one place to another; -1 if it has none. */
+static Py_ssize_t place_of(const Segment *segment, int64_t memory, Py_ssize_t start, Py_ssize_t end)
 {
-    const Py_ssize_t count = wanted->len / apart;
-    Sought *sought = sought_ones(wanted, apart);
-    if (!sought) return NULL;
-    for (Py_ssize_t at = 0; at < count; at++) {
-        from = place_among(segment->memories, from, end, sought[at].memory);
-        const int is_there = from < end && segment->memories[from] == sought[at].memory && segment->scale[from] > 0;
-        sought[at].place = is_there ? from : -1;
-    }
-    return sought;
+    const Py_ssize_t place = place_among(segment->memories, start, end, memory);
+    return place < end && segment->memories[place] == memory && segment->scale[place] > 0 ? place : -1;
 }
 
-/* How near those are that have a vector. */
-static PyObject *near_ones(const Segment *segment, const float *vector, const Whole *whole, const Sought *sought,
-                           Py_ssize_t count)
+/* How near those are that have a vector from one place to another, in their order. `sought` becomes where they stand. */
+static PyObject *near_ones(const Segment *segment, const float *vector, const Whole *whole, int64_t *sought,
+                           Py_ssize_t count, Py_ssize_t start, Py_ssize_t end)
 {
     const float base = product_with_centre(segment, vector);
     Scored *scored = malloc((count + 1) * sizeof(Scored));
     if (!scored) return PyErr_NoMemory();
     Py_ssize_t kept = 0;
     for (Py_ssize_t at = 0; at < count; at++) {
-        if (at + AHEAD < count && sought[at + AHEAD].place >= 0)
-            FETCH(segment->bytes + sought[at + AHEAD].place * segment->size, segment->size);
-        if (sought[at].place >= 0)
-            scored[kept++] = (Scored){sought[at].memory, base + near_by_bytes(segment, sought[at].place, whole)};
+        const Py_ssize_t place = place_of(segment, sought[at], start, end);
+        if (place >= 0) scored[kept++].key = sought[at];
+        sought[at] = place;
+    }
+    kept = 0;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (at + AHEAD < count && sought[at + AHEAD] >= 0)
+            FETCH(segment->bytes + sought[at + AHEAD] * segment->size, segment->size);
+        if (sought[at] >= 0) scored[kept++].score = base + near_by_bytes(segment, sought[at], whole);
     }
     PyObject *result = PyBytes_FromStringAndSize((const char *)scored, kept * (Py_ssize_t)sizeof(Scored));
     free(scored);
@@ -385,9 +378,9 @@ static PyObject *similar(PyObject *self, PyObject *given)
         lying();
     } else if (segment) {
         Whole whole = {0};
-        Sought *sought = stand(segment, &wanted, apart, start, end);
+        int64_t *sought = sought_ones(&wanted, apart);
         if (!sought || !make_whole(&whole, vector.buf, segment->size)) PyErr_NoMemory();
-        else result = near_ones(segment, vector.buf, &whole, sought, wanted.len / apart);
+        else result = near_ones(segment, vector.buf, &whole, sought, wanted.len / apart, start, end);
         free(sought);
         free(whole.values);
     }

@@ -235,14 +235,14 @@ def _nearest_at_by_numpy(
 def similar(
     segment: VectorSegment, vector: Floats, numbers: bytes, apart: int, span: tuple[int, int]
 ) -> Scored:
-    """How near the vectors of memories are that stand in a span, to three digits; ascending by memory.
+    """How near the vectors of memories are that stand in a span, to three digits; in the order of `numbers`.
 
     Their `numbers` (eight bytes each) stand so many bytes `apart`.
     """
     if COMPILED:
         return Scored(_nearest.similar(segment.handle, vector, numbers, apart, *span))
     coded = segment.coded
-    wanted = np.sort(np.frombuffer(numbers, np.int64)[:: apart // 8])
+    wanted = np.frombuffer(numbers, np.int64)[:: apart // 8]
     places = spans.positions(segment.memories, span, wanted)
     places = places[coded.scale[places] > 0]
     scores = _by_bytes(coded, places, vector) + segment.frame.centre @ vector

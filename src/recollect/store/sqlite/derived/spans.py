@@ -55,10 +55,10 @@ def owners(spaces: Numbers, starts: Numbers, size: int) -> Numbers:
 
 
 def positions(numbers: Numbers, within: tuple[int, int], wanted: Numbers) -> NDArray[np.intp]:
-    """Where those of the wanted numbers stand that are in a span; there and in `wanted` they ascend.
+    """Where those of the wanted numbers stand that are in a span, where they ascend; in the order of `wanted`.
 
-    >>> positions(np.array([1, 2, 3, 5, 8]), (2, 5), np.array([2, 5, 6, 8])).tolist()
-    [3, 4]
+    >>> positions(np.array([1, 2, 3, 5, 8]), (2, 5), np.array([8, 2, 5, 6])).tolist()
+    [4, 3]
     """
     here = numbers[within[0] : within[1]]
     at = np.searchsorted(here, wanted)
