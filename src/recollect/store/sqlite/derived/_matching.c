@@ -17,23 +17,12 @@
 #define K1 1.2
 #define B 0.75
 #define NEARLY 0.96f
+#define BINS 256
 #define SOMETHING 1e-30f
 #define LEAST 1e-6 /* what a word counts that more than half of all memories have */
 #define MOST_TIMES 63
 #define ONCE 256 /* the least code of what stands somewhere */
 #define COLUMNS 13
-
-static void sink(float *heap, Py_ssize_t size, float value)
-{
-    Py_ssize_t at = 0, child;
-    while ((child = 2 * at + 1) < size) {
-        if (child + 1 < size && heap[child + 1] < heap[child]) child++;
-        if (heap[child] >= value) break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = value;
-}
 
 /* The arrays of a segment, in the order in which they are given. Memories stand by position, terms in their order. */
 enum { NUMBERS, LENGTHS, KINDS, CREATED, SESSIONS, PLACES, TOKENS, SPEAKERS, DOCS, CODES, OFFSETS, CUTS, LETTERS };
@@ -135,7 +124,7 @@ typedef struct {
 /* The best so far: where they stand, and what they come to. Nobody below the floor is wanted. Of a block, whose scores are
    0 but for those who were reached; there is room to note one more than it has. */
 typedef struct {
-    float floor, *scores, *heap, *values;
+    float floor, *scores, *values;
     uint16_t *together;
     int16_t *met, *reached;
     int32_t *places;
@@ -228,11 +217,29 @@ static int add_lists(const Matching *matching, Term *term, Py_ssize_t first, Py_
     return is_right;
 }
 
-/* Keep those that are nearly as high as the last of the best, or higher. */
-static void keep_highest(const Matching *matching, Finding *finding)
+/* What so many of the highest come to at least, or a little less: by bins, since no step of that depends on the last one. */
+static float least_of_highest(const float *values, Py_ssize_t count, Py_ssize_t wanted)
 {
-    if (finding->held <= matching->most) return;
-    const float least = finding->heap[0] * NEARLY;
+    float high = values[0], low = values[0];
+    for (Py_ssize_t at = 1; at < count; at++) {
+        high = values[at] > high ? values[at] : high;
+        low = values[at] < low ? values[at] : low;
+    }
+    const float scale = BINS / (high - low);
+    if (!isfinite(scale)) return low;
+    Py_ssize_t counts[BINS + 1] = {0}, seen = 0;
+    int bin = BINS;
+    for (Py_ssize_t at = 0; at < count; at++) counts[(int)((values[at] - low) * scale)]++;
+    while (bin && (seen += counts[bin]) < wanted) bin--;
+    return low + (float)bin / scale;
+}
+
+/* Keep those that are nearly as high as the last of the best, or higher, once there are more than `many`. */
+static void keep_highest(const Matching *matching, Finding *finding, Py_ssize_t many)
+{
+    if (finding->held <= many) return;
+    const float least = NEARLY * least_of_highest(finding->values, finding->held, matching->most);
+    finding->floor = fmaxf(finding->floor, least);
     Py_ssize_t kept = 0;
     for (Py_ssize_t at = 0; at < finding->held; at++) {
         finding->places[kept] = finding->places[at];
@@ -243,10 +250,10 @@ static void keep_highest(const Matching *matching, Finding *finding)
 }
 
 /* Take in those of a block who are good enough, and leave its scores at 0. Whoever is not is passed over without a branch. */
-static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first)
+static void take_in(Finding *finding, Py_ssize_t first)
 {
-    const Py_ssize_t reaching = finding->reaching, before = finding->held;
-    Py_ssize_t held = before;
+    const Py_ssize_t reaching = finding->reaching;
+    Py_ssize_t held = finding->held;
     finding->reaching = 0;
     for (Py_ssize_t number = 0; number < reaching; number++) {
         const Py_ssize_t at = finding->reached[number];
@@ -257,9 +264,6 @@ static void take_in(const Matching *matching, Finding *finding, Py_ssize_t first
         held += score >= finding->floor;
     }
     finding->held = held;
-    for (Py_ssize_t at = before; at < held; at++)
-        if (finding->values[at] > finding->heap[0]) sink(finding->heap, matching->most, finding->values[at]);
-    finding->floor = fmaxf(finding->floor, finding->heap[0] * NEARLY);
 }
 
 static int by_score(const void *one, const void *other)
@@ -346,9 +350,10 @@ static int find_best(const Matching *matching, Finding *finding)
                 return 0;
         }
         if (!has_room(finding)) return NO_ROOM;
-        take_in(matching, finding, first);
-        keep_highest(matching, finding);
+        take_in(finding, first);
+        keep_highest(matching, finding, 2 * matching->most);
     }
+    keep_highest(matching, finding, matching->most);
     if (finding->held) qsort(finding->places, finding->held, sizeof(int32_t), by_place);
     return 1;
 }
@@ -357,17 +362,15 @@ static int make_finding(Finding *finding, const Matching *matching, double floor
 {
     *finding = (Finding){.floor = fmaxf((float)floor, SOMETHING)};
     finding->scores = calloc(MEMORIES, sizeof(float));
-    finding->heap = calloc(matching->most, sizeof(float));
     finding->together = calloc(MEMORIES, sizeof(uint16_t));
     finding->met = malloc(MEMORIES * sizeof(int16_t));
     finding->reached = malloc((MEMORIES + 1) * sizeof(int16_t));
-    return finding->scores && finding->heap && finding->together && finding->met && finding->reached && has_room(finding);
+    return finding->scores && finding->together && finding->met && finding->reached && has_room(finding);
 }
 
 static void free_finding(Finding *finding)
 {
     free(finding->scores);
-    free(finding->heap);
     free(finding->together);
     free(finding->met);
     free(finding->reached);
