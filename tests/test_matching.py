@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.store.base import Candidate
-from recollect.store.packed import Packed, Scored
+from recollect.store.packed import Packed, Scored, packed_numbers
 from recollect.store.sqlite.derived import bm25, facts, matching
 from recollect.store.sqlite.derived.bm25 import Statistics
 from recollect.store.sqlite.derived.facts import Fact
@@ -239,7 +239,7 @@ def test_terms_are_found_alike(terms: list[bytes], data: st.DataObject) -> None:
 
 
 def part_of(segment: WordSegment, span: tuple[int, int], stale: frozenset[int] = frozenset()) -> Part:
-    return Part(segment.handle, segment.facts.names, stale, [span], segment)
+    return Part(segment.handle, segment.facts.names, packed_numbers(stale), [span], segment)
 
 
 @given(SEEDS)
@@ -272,8 +272,8 @@ def test_what_is_told_of_memories_is_the_same(seed: int) -> None:
     parts = [part_of(segment, (start, cut), stale), part_of(segment, (cut, size))]
 
     def told() -> tuple[list[Candidate], list[int]]:
-        assert matching.told(Scored(), parts, within, aside) == (b"", [])
-        rows, left = matching.told(Scored.of(wanted, scores), parts, within, aside)
+        assert matching.told(Scored(), parts, within, packed_numbers(aside)) == (b"", [])
+        rows, left = matching.told(Scored.of(wanted, scores), parts, within, packed_numbers(aside))
         return list(Packed(rows, [segment.facts.names] * 2)), left
 
     found, expected = both(told)
@@ -347,7 +347,7 @@ class TestAFileThatLies:
         for column in ({"speakers": np.array([9], np.int32)}, {"kinds": np.array([77], np.uint8)}):
             lying = segment_of([], [3], **column)
             with pytest.raises(IndexError):
-                matching.told(Scored.of([100], [1.0]), [part_of(lying, (0, 1))], Within(255), frozenset())
+                matching.told(Scored.of([100], [1.0]), [part_of(lying, (0, 1))], Within(255), b"")
 
     @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(1, 5), st.integers(1, 2))
     def test_positions_in_any_order(self, docs: list[int], most: int, together: int) -> None:

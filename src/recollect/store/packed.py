@@ -159,6 +159,20 @@ class Packed(Sequence[Candidate]):
         )
 
 
+def packed_numbers(numbers: Iterable[int]) -> bytes:
+    """Numbers in eight bytes each, ascending."""
+    return array("q", sorted(numbers)).tobytes()
+
+
+def unpacked(numbers: bytes) -> list[int]:
+    """The same as a list.
+
+    >>> unpacked(packed_numbers({7, 4}))
+    [4, 7]
+    """
+    return memoryview(numbers).cast("q").tolist()
+
+
 def numbers_of(candidates: Sequence[Candidate]) -> tuple[bytes, int]:
     """Which memories these are, where they have numbers: eight bytes each, and how many bytes apart."""
     if isinstance(candidates, Packed):

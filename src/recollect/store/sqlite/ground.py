@@ -65,7 +65,7 @@ class Ground(NamedTuple):
             Part(
                 segment.handle,
                 segment.facts.names,
-                frozenset(stale.tolist()),
+                stale.tobytes(),
                 [segment.span(number) for number in numbers],
                 segment,
             )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recollect.lazy import lazy
 from recollect.store.base import Candidate
-from recollect.store.packed import ROW, Packed, Scored, packed_row
+from recollect.store.packed import ROW, Packed, Scored, packed_numbers, packed_row
 from recollect.store.sqlite.derived import matching
 from recollect.store.sqlite.derived.comparing import Nearest
 from recollect.store.sqlite.derived.matching import Within
@@ -115,14 +115,14 @@ class Jury:
         packed = Packed(rows, self._names)
         return self._joined(ranking, packed) if left else packed
 
-    def _aside(self, ranking: Scored) -> frozenset[int]:
+    def _aside(self, ranking: Scored) -> bytes:
         """Those of these memories that may not hold now: deleted, expiring, superseded, of a certain time."""
         wanted = sorted(set(ranking.numbers()) - self._looked_aside)
         if wanted:
             self._looked_aside.update(wanted)
             found = self._statements.rows("aside", namespaces=self._namespaces.numbers, numbers=wanted)
             self._found_aside.update(row[0] for row in found)
-        return frozenset(self._found_aside)
+        return packed_numbers(self._found_aside)
 
     def _joined(self, ranking: Scored, packed: Packed) -> Packed:
         """What was told and what was read, in the order of a ranking in which nobody stands twice."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from recollect.query.terms import KeywordQuery, Phrase
 from recollect.store import rows
 from recollect.store.base import Candidate, NamespaceFacts, Words
+from recollect.store.packed import packed_numbers
 from recollect.store.sqlite.statements import SqliteStatements
 from recollect.store.statements import Statements
 from recollect.types import Scope
@@ -46,8 +47,8 @@ class Namespaces(dict[str, Namespace]):
     state = State()
     statistics = b"\0"
     """What the keyword index notes of itself: how many memories and terms it has."""
-    aside: frozenset[int] | None = frozenset()
-    """The memories that may not hold now; None if they are many."""
+    aside: bytes | None = b""
+    """The memories that may not hold now, packed; None if they are many."""
 
     have_replaced = False
     """Whether one of their memories ever lost a vector, or got another."""
@@ -73,7 +74,7 @@ class Namespaces(dict[str, Namespace]):
             found.alone = newest == 1
         found.facts = {name: space.facts for name, space in found.items()}
         found.have_replaced = any(space.removed for space in found.values())
-        found.aside = frozenset(aside) if len(aside) <= FEW_ASIDE else None
+        found.aside = packed_numbers(aside) if len(aside) <= FEW_ASIDE else None
         return found
 
     @cached_property

@@ -776,19 +776,15 @@ static int take_ranking(Judged *judged, const Py_buffer *ranking)
     return 1;
 }
 
-/* Those of a set, of whom nothing is known yet, have to be read. */
-static int leave(Judged *judged, PyObject *set)
+/* Those of whom nothing is known yet have to be read if they are among some numbers, which ascend. */
+static void leave(Judged *judged, const Py_buffer *numbers)
 {
-    if (!PySet_Size(set)) return 1;
-    for (Py_ssize_t at = 0; at < judged->count; at++) {
-        if (judged->states[at]) continue;
-        PyObject *number = PyLong_FromLongLong(judged->rows[at].key);
-        const int is_in = number ? PySet_Contains(set, number) : -1;
-        Py_XDECREF(number);
-        if (is_in < 0) return 0;
-        if (is_in) judged->states[at] = TO_BE_READ;
+    const Py_ssize_t count = numbers->len / (Py_ssize_t)sizeof(int64_t);
+    for (Py_ssize_t at = 0; count && at < judged->count; at++) {
+        const Py_ssize_t place = place_among(numbers->buf, 0, count, judged->rows[at].key);
+        const int is_in = place < count && ((const int64_t *)numbers->buf)[place] == judged->rows[at].key;
+        if (is_in && !judged->states[at]) judged->states[at] = TO_BE_READ;
     }
-    return 1;
 }
 
 /* Where those who are not known yet stand, of those from one place to another. */
@@ -832,10 +828,13 @@ static int note(Judged *judged, const Segment *segment, const Within *within, Py
 /* What one segment knows: it, its names, the memories that it has otherwise than they are, and the spans that are meant. */
 static int ask_segment(Judged *judged, PyObject *part, const Within *within, int32_t list)
 {
-    PyObject *capsule, *names, *stale, *spans, *whole;
-    if (!PyArg_ParseTuple(part, "OO!OO!O", &capsule, &PyList_Type, &names, &stale, &PyList_Type, &spans, &whole)) return 0;
+    PyObject *capsule, *names, *spans, *whole;
+    Py_buffer stale;
+    if (!PyArg_ParseTuple(part, "OO!y*O!O", &capsule, &PyList_Type, &names, &stale, &PyList_Type, &spans, &whole)) return 0;
     const Segment *segment = PyCapsule_GetPointer(capsule, NAME);
-    if (!segment || !leave(judged, stale)) return 0;
+    leave(judged, &stale);
+    PyBuffer_Release(&stale);
+    if (!segment) return 0;
     for (Py_ssize_t at = 0; at < PyList_Size(spans); at++) {
         Py_ssize_t start, end;
         if (!PyArg_ParseTuple(PyList_GetItem(spans, at), "nn", &start, &end)) return 0;
@@ -865,14 +864,15 @@ static PyObject *verdict(Judged *judged)
 /* What segments tell of a ranking. */
 static PyObject *told(PyObject *self, PyObject *given)
 {
-    PyObject *parts, *aside, *result = NULL;
-    Py_buffer ranking;
+    PyObject *parts, *result = NULL;
+    Py_buffer ranking, aside;
     Within within;
-    if (!PyArg_ParseTuple(given, "y*O!bLLO", &ranking, &PyList_Type, &parts, &within.kinds, &within.since, &within.until,
+    if (!PyArg_ParseTuple(given, "y*O!bLLy*", &ranking, &PyList_Type, &parts, &within.kinds, &within.since, &within.until,
                           &aside))
         return NULL;
     Judged judged = {0};
-    int is_right = take_ranking(&judged, &ranking) && leave(&judged, aside);
+    int is_right = take_ranking(&judged, &ranking);
+    if (is_right) leave(&judged, &aside);
     for (Py_ssize_t at = 0; is_right && at < PyList_Size(parts); at++)
         is_right = ask_segment(&judged, PyList_GetItem(parts, at), &within, (int32_t)at);
     if (is_right && !PyErr_Occurred()) result = verdict(&judged);
@@ -880,6 +880,7 @@ static PyObject *told(PyObject *self, PyObject *given)
     free(judged.positions);
     free(judged.states);
     PyBuffer_Release(&ranking);
+    PyBuffer_Release(&aside);
     return result;
 }
 

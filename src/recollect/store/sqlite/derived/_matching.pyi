@@ -26,6 +26,6 @@ def told(
     kinds: int,
     since: int,
     until: int,
-    aside: frozenset[int],
+    aside: bytes,
     /,
 ) -> tuple[bytes, list[int]]: ...

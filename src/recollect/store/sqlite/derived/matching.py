@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.packed import ROW, Scored
+from recollect.store.packed import ROW, Scored, unpacked
 from recollect.store.sqlite.derived import bm25, spans
 from recollect.store.sqlite.derived.codes import Floats
 
@@ -207,25 +207,23 @@ class Part(NamedTuple):
 
     handle: Any
     names: list[str | None]
-    stale: frozenset[int]
-    """The memories that it has otherwise than they are."""
+    stale: bytes
+    """The memories that it has otherwise than they are, packed."""
     spans: list[tuple[int, int]]
     """From where to where it is asked."""
     segment: WordSegment
 
 
-def told(
-    ranking: Scored, parts: list[Part], within: Within, aside: frozenset[int]
-) -> tuple[bytes, list[int]]:
-    """Of a ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside` has it.
-    Of several segments the first that has a memory tells."""
+def told(ranking: Scored, parts: list[Part], within: Within, aside: bytes) -> tuple[bytes, list[int]]:
+    """Of a ranking those who are wanted, packed, and who has to be read: no segment tells, or `aside`
+    (numbers, packed) has it. Of several segments the first that has a memory tells."""
     if COMPILED:
         return _matching.told(ranking.pairs, parts, *within, aside)
     numbers, scores = ranking.numbers(), ranking.scores()
     rows: dict[int, tuple[Any, ...] | None] = {}
-    to_be_read = set(aside)
+    to_be_read = set(unpacked(aside))
     for at, part in enumerate(parts):
-        to_be_read |= {number for number in part.stale if number not in rows}
+        to_be_read |= {number for number in unpacked(part.stale) if number not in rows}
         for span in part.spans:
             wanted = np.array(sorted(set(numbers) - to_be_read - set(rows)), np.int64)
             rows |= _rows_of(part.segment, span, wanted, within, at)

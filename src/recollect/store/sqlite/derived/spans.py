@@ -55,7 +55,7 @@ def owners(spaces: Numbers, starts: Numbers, size: int) -> Numbers:
 
 
 def positions(numbers: Numbers, within: tuple[int, int], wanted: Numbers) -> NDArray[np.intp]:
-    """Where those of the wanted numbers stand that are in a span, where they ascend; in the order of `wanted`.
+    """Where those of the wanted numbers stand, in their order, that are in a span of numbers that ascend.
 
     >>> positions(np.array([1, 2, 3, 5, 8]), (2, 5), np.array([8, 2, 5, 6])).tolist()
     [4, 3]
