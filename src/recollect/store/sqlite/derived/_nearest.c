@@ -406,14 +406,10 @@ PyMODINIT_FUNC PyInit__nearest(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (__builtin_cpu_supports("avx2")) {
-        add_signs = add_signs_256;
-        estimate_group = estimate_group_256;
-        estimate_along = estimate_along_256;
+        near_group = near_group_256;
         product = product_256;
     }
     if (__builtin_cpu_supports("popcnt")) count_ones = count_64;
-#elif defined(__aarch64__) && defined(__GNUC__)
-    add_signs = add_signs_128;
 #endif
     return PyModuleDef_Init(&module);
 }

@@ -64,18 +64,79 @@ static void take_question(Question *question, const float *left, Py_ssize_t size
 }
 
 /* What the signs of a group of vectors come to, in steps. */
-static void add_signs_any(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
+#if defined(__aarch64__) && defined(__GNUC__)
+static void add_signs(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
+{
+    for (int first = 0; first < TOGETHER; first += 16) {
+        uint16x8_t front = vdupq_n_u16(0), back = front;
+        for (Py_ssize_t byte = 0; byte < bytes; byte++) {
+            const uint8x16_t some = vld1q_u8(signs + TOGETHER * byte + first);
+            const uint8x16_t both = vaddq_u8(vqtbl1q_u8(vld1q_u8(tables + 32 * byte), vandq_u8(some, vdupq_n_u8(15))),
+                                             vqtbl1q_u8(vld1q_u8(tables + 32 * byte + 16), vshrq_n_u8(some, 4)));
+            front = vaddw_u8(front, vget_low_u8(both));
+            back = vaddw_high_u8(back, both);
+        }
+        vst1q_u16(sums + first, front);
+        vst1q_u16(sums + first + 8, back);
+    }
+}
+#else
+static void add_signs(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
 {
     memset(sums, 0, TOGETHER * sizeof(uint16_t));
     for (Py_ssize_t byte = 0; byte < bytes; byte++, signs += TOGETHER, tables += 32)
         for (int at = 0; at < TOGETHER; at++) sums[at] += tables[signs[at] & 15] + tables[16 + (signs[at] >> 4)];
 }
+#endif
 
-static void (*add_signs)(const uint8_t *, const uint8_t *, Py_ssize_t, uint16_t *) = add_signs_any;
+/* How near so many vectors of a group are, up to a constant; a bit for each that is nearer than `least`. */
+static uint32_t estimate(const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least, float *found)
+{
+    const float *trust = question->trust + start, *offset = question->offset + start;
+    uint32_t nearer = 0;
+    for (int at = 0; at < size; at++) {
+        found[at] = (question->least + question->step * (float)sums[at]) * trust[at] + offset[at];
+        nearer |= (uint32_t)(found[at] > least) << at;
+    }
+    return nearer;
+}
+
+/* How near all of a group seem along directions. */
+static uint32_t estimate_along(const Question *question, const uint16_t *sums, const uint8_t *numbers, float least,
+                               float *found)
+{
+    const float *ranges = question->ranges;
+    uint32_t nearer = 0;
+    for (int at = 0; at < TOGETHER; at++) {
+        const float trust = ranges[0] + ranges[1] * numbers[at], offset = ranges[2] + ranges[3] * numbers[TOGETHER + at];
+        found[at] = (question->least + question->step * (float)sums[at]) * trust + offset;
+        nearer |= (uint32_t)(found[at] > least) << at;
+    }
+    return nearer;
+}
+
+static const uint8_t *signs_of(const Question *question, Py_ssize_t start)
+{
+    return question->signs + start * (question->bytes + (question->ranges ? 2 : 0));
+}
+
+/* How near all of the group seem that begins at a place. What is found is told if anybody is nearer, or all are asked for. */
+static uint32_t near_group_any(const Question *question, Py_ssize_t start, float least, float *found)
+{
+    uint16_t sums[TOGETHER];
+    const uint8_t *signs = signs_of(question, start);
+    add_signs(signs, question->tables, question->bytes, sums);
+    return question->ranges ? estimate_along(question, sums, signs + question->bytes * TOGETHER, least, found)
+                            : estimate(question, sums, start, TOGETHER, least, found);
+}
+
+static uint32_t (*near_group)(const Question *, Py_ssize_t, float, float *) = near_group_any;
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#define IN_256 __attribute__((target("avx2"))) static inline
+
 /* What eight dimensions of all vectors of a group come to: 2 * STEPS at the most. */
-__attribute__((target("avx2"))) static inline __m256i looked_up(const uint8_t *signs, const uint8_t *tables)
+IN_256 __m256i looked_up(const uint8_t *signs, const uint8_t *tables)
 {
     const __m256i half = _mm256_set1_epi8(15), some = _mm256_loadu_si256((const __m256i *)signs);
     const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tables));
@@ -84,8 +145,8 @@ __attribute__((target("avx2"))) static inline __m256i looked_up(const uint8_t *s
                            _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(some, 4), half)));
 }
 
-__attribute__((target("avx2"))) static void
-add_signs_256(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
+/* What the signs of a group come to, in steps: of vectors 0 to 7 and 16 to 23, and of the others. */
+IN_256 void add_signs_256(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, __m256i *first, __m256i *second)
 {
     __m256i even = _mm256_setzero_si256(), odd = even;
     Py_ssize_t byte = 0;
@@ -105,106 +166,45 @@ add_signs_256(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uin
         odd = _mm256_add_epi16(odd, _mm256_srli_epi16(one, 8));
     }
     even = _mm256_sub_epi16(even, _mm256_slli_epi16(odd, 8)); /* what the odd ones added to them */
-    const __m256i first = _mm256_unpacklo_epi16(even, odd), second = _mm256_unpackhi_epi16(even, odd);
-    _mm256_storeu_si256((__m256i *)sums, _mm256_permute2x128_si256(first, second, 0x20));
-    _mm256_storeu_si256((__m256i *)(sums + 16), _mm256_permute2x128_si256(first, second, 0x31));
-}
-#elif defined(__aarch64__) && defined(__GNUC__)
-static void add_signs_128(const uint8_t *signs, const uint8_t *tables, Py_ssize_t bytes, uint16_t *sums)
-{
-    for (int first = 0; first < TOGETHER; first += 16) {
-        uint16x8_t front = vdupq_n_u16(0), back = front;
-        for (Py_ssize_t byte = 0; byte < bytes; byte++) {
-            const uint8x16_t some = vld1q_u8(signs + TOGETHER * byte + first);
-            const uint8x16_t both = vaddq_u8(vqtbl1q_u8(vld1q_u8(tables + 32 * byte), vandq_u8(some, vdupq_n_u8(15))),
-                                             vqtbl1q_u8(vld1q_u8(tables + 32 * byte + 16), vshrq_n_u8(some, 4)));
-            front = vaddw_u8(front, vget_low_u8(both));
-            back = vaddw_high_u8(back, both);
-        }
-        vst1q_u16(sums + first, front);
-        vst1q_u16(sums + first + 8, back);
-    }
-}
-#endif
-
-/* How near so many vectors of a group are, up to a constant; a bit for each that is nearer than `least`. */
-static uint32_t estimate_any(const Question *question, const uint16_t *sums, Py_ssize_t start, int size, float least,
-                             float *found)
-{
-    const float *trust = question->trust + start, *offset = question->offset + start;
-    uint32_t nearer = 0;
-    for (int at = 0; at < size; at++) {
-        found[at] = (question->least + question->step * (float)sums[at]) * trust[at] + offset[at];
-        nearer |= (uint32_t)(found[at] > least) << at;
-    }
-    return nearer;
+    *first = _mm256_unpacklo_epi16(even, odd);
+    *second = _mm256_unpackhi_epi16(even, odd);
 }
 
-/* The same of a whole group. */
-static uint32_t estimate_group_any(const Question *question, const uint16_t *sums, Py_ssize_t start, float least,
-                                   float *found)
-{
-    return estimate_any(question, sums, start, TOGETHER, least, found);
-}
-
-static uint32_t (*estimate_group)(const Question *, const uint16_t *, Py_ssize_t, float, float *) = estimate_group_any;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static uint32_t
-estimate_group_256(const Question *question, const uint16_t *sums, Py_ssize_t start, float least, float *found)
-{
-    const __m256 lowest = _mm256_set1_ps(question->least), step = _mm256_set1_ps(question->step);
-    uint32_t nearer = 0;
-    for (int at = 0; at < TOGETHER; at += 8) {
-        const __m256 sum = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(sums + at))));
-        const __m256 near = _mm256_add_ps(_mm256_mul_ps(_mm256_add_ps(lowest, _mm256_mul_ps(step, sum)),
-                                                        _mm256_loadu_ps(question->trust + start + at)),
-                                          _mm256_loadu_ps(question->offset + start + at));
-        const __m256 is_nearer = _mm256_cmp_ps(near, _mm256_set1_ps(least), _CMP_GT_OQ);
-        nearer |= (uint32_t)_mm256_movemask_ps(is_nearer) << at;
-        _mm256_storeu_ps(found + at, near);
-    }
-    return nearer;
-}
-#endif
-
-/* How near all of a group seem along directions. */
-static uint32_t estimate_along_any(const Question *question, const uint16_t *sums, const uint8_t *numbers, float least,
-                                   float *found)
-{
-    const float *ranges = question->ranges;
-    uint32_t nearer = 0;
-    for (int at = 0; at < TOGETHER; at++) {
-        const float trust = ranges[0] + ranges[1] * numbers[at], offset = ranges[2] + ranges[3] * numbers[TOGETHER + at];
-        found[at] = (question->least + question->step * (float)sums[at]) * trust + offset;
-        nearer |= (uint32_t)(found[at] > least) << at;
-    }
-    return nearer;
-}
-
-static uint32_t (*estimate_along)(const Question *, const uint16_t *, const uint8_t *, float, float *) = estimate_along_any;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static inline __m256 from_bytes(const uint8_t *numbers, const float *range)
+IN_256 __m256 from_bytes(const uint8_t *numbers, const float *range)
 {
     const __m256 steps = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)numbers)));
     return _mm256_add_ps(_mm256_set1_ps(range[0]), _mm256_mul_ps(_mm256_set1_ps(range[1]), steps));
 }
 
-__attribute__((target("avx2"))) static uint32_t
-estimate_along_256(const Question *question, const uint16_t *sums, const uint8_t *numbers, float least, float *found)
+/* How near eight of a group are whose signs come to so much. */
+IN_256 __m256 estimate_256(const Question *question, __m128i sums, Py_ssize_t at, const uint8_t *numbers)
 {
-    const __m256 lowest = _mm256_set1_ps(question->least), step = _mm256_set1_ps(question->step);
+    const __m256 counted = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(sums));
+    const __m256 left =
+        _mm256_add_ps(_mm256_set1_ps(question->least), _mm256_mul_ps(_mm256_set1_ps(question->step), counted));
+    const __m256 trust = numbers ? from_bytes(numbers, question->ranges) : _mm256_loadu_ps(question->trust + at);
+    const __m256 offset =
+        numbers ? from_bytes(numbers + TOGETHER, question->ranges + 2) : _mm256_loadu_ps(question->offset + at);
+    return _mm256_add_ps(_mm256_mul_ps(left, trust), offset);
+}
+
+__attribute__((target("avx2"))) static uint32_t
+near_group_256(const Question *question, Py_ssize_t start, float least, float *found)
+{
+    const uint8_t *signs = signs_of(question, start);
+    const uint8_t *numbers = question->ranges ? signs + question->bytes * TOGETHER : NULL;
+    __m256i first, second;
+    add_signs_256(signs, question->tables, question->bytes, &first, &second);
+    const __m128i sums[] = {_mm256_castsi256_si128(first), _mm256_castsi256_si128(second),
+                            _mm256_extracti128_si256(first, 1), _mm256_extracti128_si256(second, 1)};
+    __m256 near[4];
     uint32_t nearer = 0;
-    for (int at = 0; at < TOGETHER; at += 8) {
-        const __m256 sum = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(sums + at))));
-        const __m256 near = _mm256_add_ps(_mm256_mul_ps(_mm256_add_ps(lowest, _mm256_mul_ps(step, sum)),
-                                                        from_bytes(numbers + at, question->ranges)),
-                                          from_bytes(numbers + TOGETHER + at, question->ranges + 2));
-        const __m256 is_nearer = _mm256_cmp_ps(near, _mm256_set1_ps(least), _CMP_GT_OQ);
-        nearer |= (uint32_t)_mm256_movemask_ps(is_nearer) << at;
-        _mm256_storeu_ps(found + at, near);
+    for (int at = 0; at < 4; at++) {
+        near[at] = estimate_256(question, sums[at], start + 8 * at, numbers ? numbers + 8 * at : NULL);
+        nearer |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(near[at], _mm256_set1_ps(least), _CMP_GT_OQ)) << 8 * at;
     }
+    if (nearer || least == -INFINITY)
+        for (int at = 0; at < 4; at++) _mm256_storeu_ps(found + 8 * at, near[at]);
     return nearer;
 }
 #endif
@@ -227,28 +227,18 @@ static int is_anyone_allowed(const uint8_t *allowed, Py_ssize_t count)
     return any;
 }
 
-/* Who of a group seems nearer than `least` along directions, of those from one place to another: a bit for each, from the
-   first of them on. */
-static uint32_t promising_along(const Question *question, Py_ssize_t start, Py_ssize_t end, float least, float *found)
+/* Who of a part of a group seems nearer than `least`: a bit for each, from the first of them on. */
+static uint32_t near_part(const Question *question, Py_ssize_t start, Py_ssize_t end, float least, float *found)
 {
-    uint16_t sums[TOGETHER];
     const Py_ssize_t passed = start % TOGETHER;
-    const uint8_t *signs = question->signs + (start - passed) * (question->bytes + 2);
-    add_signs(signs, question->tables, question->bytes, sums);
-    const uint32_t nearer = estimate_along(question, sums, signs + question->bytes * TOGETHER, least, found);
-    if (end - start == TOGETHER) return nearer;
-    memmove(found, found + passed, (end - start) * sizeof(float));
-    return nearer >> passed & (((uint32_t)1 << (end - start)) - 1);
-}
-
-/* The same by the signs of all dimensions. */
-static uint32_t promising_by_all(const Question *question, Py_ssize_t start, Py_ssize_t end, float least, float *found)
-{
-    uint16_t sums[TOGETHER];
-    const Py_ssize_t passed = start % TOGETHER;
-    add_signs(question->signs + (start - passed) * question->bytes, question->tables, question->bytes, sums);
-    return end - start == TOGETHER ? estimate_group(question, sums, start, least, found)
-                                   : estimate_any(question, sums + passed, start, (int)(end - start), least, found);
+    if (question->ranges) {
+        const uint32_t nearer = near_group(question, start - passed, least, found);
+        if (nearer) memmove(found, found + passed, (end - start) * sizeof(float));
+        return nearer >> passed & (((uint32_t)1 << (end - start)) - 1);
+    }
+    uint16_t sums[TOGETHER]; /* trust and offset may end before the group does */
+    add_signs(signs_of(question, start - passed), question->tables, question->bytes, sums);
+    return estimate(question, sums + passed, start, (int)(end - start), least, found);
 }
 
 /* Who of a group, from one place to another, may answer and seems nearer than `least`. */
@@ -256,8 +246,8 @@ static uint32_t promising(const Question *question, Py_ssize_t start, Py_ssize_t
 {
     const uint8_t *allowed = question->allowed ? question->allowed + (start - question->start) : NULL;
     if (allowed && !is_anyone_allowed(allowed, end - start)) return 0;
-    uint32_t nearer = question->ranges ? promising_along(question, start, end, least, found)
-                                       : promising_by_all(question, start, end, least, found);
+    uint32_t nearer = end - start == TOGETHER ? near_group(question, start, least, found)
+                                              : near_part(question, start, end, least, found);
     if (allowed && nearer)
         for (int at = 0; at < end - start; at++) nearer &= ~((uint32_t)!allowed[at] << at);
     return nearer;
