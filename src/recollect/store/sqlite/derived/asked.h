@@ -75,8 +75,8 @@ typedef struct Asked {
 /* The best of the next part, and so on until there is none. */
 static Py_ssize_t take_part(Asked *asked)
 {
-    const Py_ssize_t first = asked->next, size = asked->places ? FEW : PART;
-    asked->next = asked->end - first < size ? asked->end : first + size;
+    const Py_ssize_t first = asked->next;
+    asked->next = beyond(first, asked->places ? FEW : PART, asked->end);
     return first;
 }
 

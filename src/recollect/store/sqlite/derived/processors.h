@@ -9,15 +9,21 @@
 #define FETCH(start, size)
 #endif
 
-/* Where a number stands, or would, among those that ascend from one place to another. They are whole numbers, so it is
-   no further from the first than they differ; where none is missing it is just there. */
+/* Where a number stands, or would, among those that ascend from one place to another. They are spread evenly as a rule, so
+   it is looked for around the place where it would be then, in steps that double. */
 static inline Py_ssize_t place_among(const int64_t *numbers, Py_ssize_t low, Py_ssize_t high, int64_t wanted)
 {
     if (low >= high || wanted <= numbers[low]) return low;
-    const uint64_t apart = (uint64_t)wanted - (uint64_t)numbers[low];
-    if (apart < (uint64_t)(high - low)) {
-        high = low + (Py_ssize_t)apart;
-        if (numbers[high] == wanted) return high;
+    if (wanted > numbers[high - 1]) return high;
+    const double first = (double)numbers[low], share = ((double)wanted - first) / ((double)numbers[high - 1] - first);
+    const Py_ssize_t last = high - 1, guess = low + (Py_ssize_t)(share * (double)(last - low));
+    Py_ssize_t step = 4;
+    if (guess < last && numbers[guess] < wanted) {
+        for (low = guess + 1; high - low > step && numbers[low + step] < wanted; step *= 2) low += step + 1;
+        if (high - low > step) high = low + step;
+    } else {
+        for (high = guess < last ? guess : last; high - low > step && numbers[high - step] >= wanted; step *= 2) high -= step;
+        if (high - low > step) low = high - step;
     }
     while (low < high) {
         const Py_ssize_t middle = low + (high - low) / 2;

@@ -124,8 +124,8 @@ static void look_closer(const Question *question, const Closer *closer, Py_ssize
 {
     int64_t places[2][BLOCK];
     int counts[2] = {0}, now = 0;
-    for (Py_ssize_t first = start; first < end || counts[!now]; first += BLOCK, now = !now) {
-        const Py_ssize_t last = end - first < BLOCK ? end : first + BLOCK;
+    for (Py_ssize_t first = start, last; first < end || counts[!now]; first = last, now = !now) {
+        last = beyond(first, BLOCK, end);
         counts[now] = first < end ? choose_of_block(question, closer, first, last, places[now]) : 0;
         for (int at = 0; at < counts[!now]; at++) {
             const float score = near_by_row(closer, places[!now][at]);

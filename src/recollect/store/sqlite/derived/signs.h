@@ -266,11 +266,17 @@ static void look_at_group(const Question *question, Py_ssize_t start, Py_ssize_t
     }
 }
 
+/* So far from a place on, or a little less: where a group begins. */
+static Py_ssize_t beyond(Py_ssize_t place, Py_ssize_t far, Py_ssize_t end)
+{
+    return end - place <= far ? end : (place + far) / TOGETHER * TOGETHER;
+}
+
 /* The best of some blocks, `apart` from each other. */
 static void look_through(const Question *question, Py_ssize_t start, Py_ssize_t end, Py_ssize_t apart, Best *best)
 {
-    for (Py_ssize_t first = start; first < end; first += apart) {
-        const Py_ssize_t last = end - first < BLOCK ? end : first + BLOCK;
+    for (Py_ssize_t first = start; first < end; first = beyond(first, apart, end)) {
+        const Py_ssize_t last = beyond(first, BLOCK, end);
         for (Py_ssize_t at = first, next; at < last; at = next) {
             next = (at / TOGETHER + 1) * TOGETHER;
             if (next > last) next = last;
