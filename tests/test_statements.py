@@ -137,6 +137,22 @@ def test_what_is_written_to_another_namespace_costs_the_next_recall_alone(
         assert statements.count(memories, "harbour note 7") == before
 
 
+def test_what_was_forgotten_before_the_newer_vectors_were_read_costs_nothing(
+    tmp_path: Path, statements: Statements
+) -> None:
+    with filled(tmp_path / "memory.db", 1000, plain=True) as memories:
+        memories.forget(memories.timeline(limit=1)[0].id)
+        memories.settle()
+        memories.recall("harbour note 7", reinforce=False)
+        before = statements.count(memories, "harbour note 7")
+        kept = [memories.remember(f"Harbour note {number} of today") for number in range(20)]
+        memories.recall("harbour note 7", reinforce=False)  # reads the newer vectors in
+        assert statements.count(memories, "harbour note 7") == before
+        memories.forget(kept[0].id)
+        found = {hit.memory.id for hit in memories.recall("harbour note of today", reinforce=False)}
+        assert kept[0].id not in found, "who was forgotten since is asked about again"
+
+
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_and_so_with_every_fusion(tmp_path: Path, statements: Statements, fusion: str) -> None:
     counts = set()

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import compress
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.lazy import lazy
-from recollect.store.base import Candidate, Key, Nearness, Vector
+from recollect.store.base import Candidate, Key, Nearness
 from recollect.store.packed import Scored, Similarities, numbers_of
 from recollect.store.sqlite.derived import comparing, spans
 from recollect.store.sqlite.derived.comparing import Nearest
 from recollect.store.sqlite.ground import Ground
 from recollect.store.sqlite.judging import WIDER, Jury, reach
 from recollect.store.sqlite.search import Namespaces
-from recollect.store.sqlite.vectors import Arenas, best
+from recollect.store.sqlite.vectors import Arenas, Similar, best
 from recollect.store.statements import Statements
 
 NONE = Nearest(b"", Scored())
@@ -42,15 +41,16 @@ class Near:
         self._upto = upto = ground.opened.vectors_upto
         self._vector = vector = np.ascontiguousarray(nearness.vector, np.float32)
         self._older = ground.vectors.get(nearness.generation, ())
-        self._newer: list[_Newer] = []
+        self._newer: list[Similar] = []
         newest = namespaces.state.vector
         self._begun = self._begin(reach(self._limit), allowed)  # first of all: the rest goes on beside it
         if newest > upto:
             for space in namespaces.values():
                 if space.generation is not None and space.facts.generation == nearness.generation:
                     known = space.number, space.generation, space.removed
-                    found = _Newer(*arenas.similarities(statements, *known, vector, upto, newest))
+                    found = arenas.similarities(statements, *known, vector, upto, newest)
                     self._newer += [found] if len(found.numbers) else []
+        self._are_doubtful = any(newer.are_doubtful for newer in self._newer)
 
     def similarities(self, candidates: Sequence[Candidate]) -> Mapping[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
@@ -73,9 +73,11 @@ class Near:
     @property
     def doubtful(self) -> list[int]:
         """Of the first the memories whose vectors were read from rows earlier, and may have others by now."""
-        return self._doubtful(self._nearest) if self._newer else []
+        return self._doubtful(self._nearest) if self._are_doubtful else []
 
     def _doubtful(self, nearest: Nearest) -> list[int]:
+        if not self._are_doubtful:
+            return []
         are_newer = np.frombuffer(nearest.vectors, np.int64) > self._upto
         return list(compress(nearest.memories.numbers(), are_newer.tolist()))
 
@@ -105,12 +107,12 @@ class Near:
             most *= WIDER
 
     def _judged(self, jury: Jury, nearest: Nearest) -> Sequence[Candidate]:
-        judged = jury.judged(nearest.memories, self._doubtful(nearest) if self._newer else ())
+        judged = jury.judged(nearest.memories, self._doubtful(nearest))
         return self._having(jury, nearest, judged)
 
     def _having(self, jury: Jury, nearest: Nearest, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """Those who have the vector that was found: one segment alone has no memory twice."""
-        return jury.of_vectors(nearest, judged, twice=len(self._older) + len(self._newer) > 1)
+        return jury.of_vectors(nearest, judged, twice=len(self._older) > 1 or bool(self._newer))
 
     def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:
         """What gives the nearest of all, nearest first; another thread may look for them meanwhile."""
@@ -123,27 +125,18 @@ class Near:
         self, older: Sequence[Callable[[], Nearest]], most: int, memories: NDArray[np.int64] | None
     ) -> Nearest:
         """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
-        parts = [newer.nearest(most, memories) for newer in self._newer]
+        parts = [_nearest(newer, most, memories) for newer in self._newer]
         parts += [part() for part in reversed(older)]
         return parts[0] if len(parts) == 1 and not self._newer else comparing.best(parts[::-1], most)
 
 
-class _Newer(NamedTuple):
-    """Vectors that no segment has, the memories they belong to, and how near each is."""
-
-    numbers: NDArray[np.int64]
-    memories: NDArray[np.int64]
-    scores: Vector
-
-    def of(self, memories: NDArray[np.int64]) -> _Newer:
-        """Those of these memories (ascending)."""
-        inside = spans.among(self.memories, memories)
-        return _Newer(self.numbers[inside], self.memories[inside], self.scores[inside])
-
-    def nearest(self, most: int, memories: NDArray[np.int64] | None) -> Nearest:
-        """The nearest, in no order; of these memories alone, if given."""
-        among = self if memories is None else self.of(memories)
-        if len(among.scores) <= most:
-            return Nearest.of(*among)
-        order = best(among.scores, most)
-        return Nearest.of(among.numbers[order], among.memories[order], among.scores[order])
+def _nearest(newer: Similar, most: int, allowed: NDArray[np.int64] | None) -> Nearest:
+    """The nearest, in no order; of these memories (ascending) alone, if given."""
+    numbers, memories, scores, _ = newer
+    if allowed is not None:
+        inside = spans.among(memories, allowed)
+        numbers, memories, scores = numbers[inside], memories[inside], scores[inside]
+    if len(scores) <= most:
+        return Nearest.of(numbers, memories, scores)
+    order = best(scores, most)
+    return Nearest.of(numbers[order], memories[order], scores[order])

@@ -1,8 +1,8 @@
 """The vectors of a namespace in memory, kept up to date by reading only what was written since.
 
 Reading is by vector number, which only grows, so what another process wrote is picked up by the next
-search. A vector that was removed or replaced meanwhile may still be here; the search asks the store about
-its best candidates before it believes them, so this costs room, never a wrong answer.
+search. A vector that was removed or replaced meanwhile may still be here; then the search asks the store
+about its best candidates before it believes them, so this costs room, never a wrong answer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,16 @@ def _grown(array: NDArray[Any], size: int, room: int) -> NDArray[Any]:
     return larger
 
 
+class Similar(NamedTuple):
+    """Vectors by number, the memories that they belong to, and how near each is."""
+
+    numbers: NDArray[np.int64]
+    memories: NDArray[np.int64]
+    scores: Vector
+    are_doubtful: bool
+    """Whether some may have been removed or replaced since they were read."""
+
+
 class Arenas:
     """The arenas of a store, the ones used last kept while they fit the budget."""
 
@@ -92,25 +102,28 @@ class Arenas:
         vector: Vector,
         after: int,
         newest: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
-        """Vector numbers, their memories and their cosine with `vector`, for a namespace, after a number.
+    ) -> Similar:
+        """How near the vectors of a namespace after a number are.
 
-        `newest` is the highest number that any vector has.
+        `newest` is the highest number that any vector has, and `removed` how many the namespace has lost.
         """
         with self._lock:
             arena = self._current(statements, namespace, generation, removed, len(vector), after, newest)
             held = arena.view() if arena is not None else None  # before another thread appends to it
+            are_doubtful = arena is not None and arena.removed != removed
         if held is not None:
             numbers, memories, matrix = held
-            return numbers, memories, products(matrix, vector)
+            end = int(np.searchsorted(numbers, newest, "right"))  # others may see more of the store already
+            return Similar(numbers[:end], memories[:end], products(matrix[:end], vector), are_doubtful)
         parts = [
             (numbers, memories, products(matrix, vector))
             for numbers, memories, matrix in _read(statements, namespace, generation, after, len(vector))
         ]
-        return (
+        return Similar(
             np.concatenate([numbers for numbers, _, _ in parts]),
             np.concatenate([memories for _, memories, _ in parts]),
             np.concatenate([scores for _, _, scores in parts]),
+            are_doubtful,
         )
 
     def forget(self, namespace: int) -> None:
