@@ -202,7 +202,13 @@ def test_what_a_term_counts_depends_on_how_many_have_it_and_still_hold(seed: int
         assert found[at] == COUNTED.rarity(len(docs & others) + len(docs))
 
 
-@given(st.lists(st.integers(-50, 50), unique=True), st.lists(st.integers(-60, 60), unique=True), st.data())
+EXACT = 2**53  # beyond it, not every number is one that a double can be
+ANY_NUMBERS = st.lists(
+    st.integers(-50, 50) | st.integers(EXACT - 2, EXACT + 20) | st.integers(-(2**63), 2**63 - 1), unique=True
+)
+
+
+@given(ANY_NUMBERS, ANY_NUMBERS, st.data())
 def test_numbers_are_found_alike(numbers: list[int], wanted: list[int], data: st.DataObject) -> None:
     there, asked = np.array(sorted(numbers), np.int64), np.array(sorted(wanted), np.int64)
     start = data.draw(st.integers(0, len(there)))
@@ -301,6 +307,13 @@ class TestAFileThatLies:
             with suppress(IndexError):
                 numbers, _ = self.best(docs=[3, doc, 4], codes=[256] * 3)
                 assert set(numbers) <= set(range(100, 110))
+
+    def test_numbers_that_no_memory_has(self) -> None:
+        for numbers in ([EXACT] + [EXACT + 1] * 9, [7, -(2**63), 2**63 - 1, 9], [2**63 - 1, 5, -(2**63)]):
+            for wanted in (EXACT + 1, 8, -(2**63), 2**63 - 1):
+                there, asked = np.array(numbers, np.int64), np.array([wanted], np.int64)
+                found = matching.positions(there, (0, len(there)), asked)
+                assert set(there[found].tolist()) <= {wanted}
 
     def test_a_code_without_a_weight(self) -> None:
         with pytest.raises(IndexError):

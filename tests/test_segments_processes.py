@@ -114,6 +114,21 @@ def test_what_is_forgotten_meanwhile_leaves_no_trace(
     assert_no_trace(path)
 
 
+def killed_before_striking_out(path: Path, change: str, id: str) -> None:
+    """A process that changes a memory, and ends once that is committed."""
+    script = f"""
+from recollect.store.sqlite.store import SqliteStore
+SqliteStore._strike_out = lambda *_: (say("committed"), os.kill(os.getpid(), signal.SIGKILL))
+with recollect.open(path, namespace="one", embedder="hash:64") as memories:
+    memories.{change}
+"""
+    child = Child(script, path, id)
+    child.wait_for("committed")
+    child.process.wait(60)
+    assert child.process.stdout
+    child.process.stdout.close()
+
+
 def test_who_is_killed_before_striking_out_leaves_it_to_the_next(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,23 +138,29 @@ def test_who_is_killed_before_striking_out_leaves_it_to_the_next(
         memories.remember_many(f"The harbour number {number}" for number in range(200))
         memories.settle()
         (before,) = [file for file in segments(path) if file.name.startswith("words")]
-    script = """
-from recollect.store.sqlite.store import SqliteStore
-SqliteStore._strike_out = lambda *_: (say("committed"), os.kill(os.getpid(), signal.SIGKILL))
-with recollect.open(path, namespace="one", embedder="hash:64") as memories:
-    memories.forget(argument)
-"""
-    child = Child(script, path, id)
-    child.wait_for("committed")
-    child.process.wait(60)
-    assert child.process.stdout
-    child.process.stdout.close()
+    killed_before_striking_out(path, "forget(argument)", id)
     monkeypatch.setattr(building, "_SMALL", 0)
     with opened(path) as memories:
         index(memories)
         assert before in segments(path)
         assert by_words(memories, SECRET) == []
     assert_no_trace(path)
+
+
+@pytest.mark.parametrize("others", [5, 500])
+def test_who_is_killed_before_striking_out_leaves_no_old_meaning(path: Path, others: int) -> None:
+    """Neither where both vectors are among the nearest, nor where many are nearer than the new one."""
+    before, after = "The ferry leaves at noon", "Quarterly tax forms were sent to the accountant"
+    with opened(path) as memories:
+        memories.remember_many(f"The ferry leaves at noon, as number {each} does" for each in range(others))
+        memories.remember_many(f"Gardens and roses {number}" for number in range(100))
+        id = memories.remember(before).id
+        memories.settle()
+        assert texts(memories, before, mode="semantic")[0] == before
+    killed_before_striking_out(path, f'update(argument, text="{after}")', id)
+    with opened(path) as memories:
+        assert after not in texts(memories, before, mode="semantic", limit=5)
+        assert texts(memories, after, mode="semantic", limit=1) == [after]
 
 
 def test_a_change_that_is_settled_meanwhile_is_not_struck_out_any_more(

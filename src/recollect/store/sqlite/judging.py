@@ -180,10 +180,15 @@ class Jury:
             memories = nearest.memories.numbers() if twice else []
             if len(set(memories)) == len(memories):
                 return judged
-        held: dict[int, float] = {}  # some have a vector that was replaced
-        for vector, memory, score in zip(*nearest.columns(), strict=True):
-            if self._vectors.get(memory, vector) == vector:
-                held.setdefault(memory, score)
+        found = list(zip(*nearest.columns(), strict=True))
+        newest: dict[int, int] = {}  # some have a vector that was replaced, by one with a higher number
+        for vector, memory, _ in found:
+            newest[memory] = max(vector, newest.get(memory, vector))
+        held = {
+            memory: score
+            for vector, memory, score in found
+            if self._vectors.get(memory, newest[memory]) == vector
+        }
         return self.judged(Scored.of(held, held.values()))
 
     @lazy

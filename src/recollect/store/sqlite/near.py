@@ -42,6 +42,7 @@ class Near:
         self._vector = vector = np.ascontiguousarray(nearness.vector, np.float32)
         self._older = ground.vectors.get(nearness.generation, ())
         self._newer: list[Similar] = []
+        self._replaced: NDArray[np.int64] | None = None
         newest = namespaces.state.vector
         self._begun = self._begin(reach(self._limit), allowed)  # first of all: the rest goes on beside it
         if newest > upto:
@@ -51,6 +52,8 @@ class Near:
                     found = arenas.similarities(statements, *known, vector, upto, newest)
                     self._newer += [found] if len(found.numbers) else []
         self._are_doubtful = any(newer.are_doubtful for newer in self._newer)
+        if self._newer and namespaces.have_replaced:  # segments may still have what these took the place of
+            self._replaced = np.sort(np.concatenate([newer.memories for newer in self._newer]))
 
     def similarities(self, candidates: Sequence[Candidate]) -> Mapping[Key, float]:
         """How near these are; one whose text another process has just changed may be judged as it was."""
@@ -126,8 +129,19 @@ class Near:
     ) -> Nearest:
         """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
         parts = [_nearest(newer, most, memories) for newer in self._newer]
-        parts += [part() for part in reversed(older)]
+        parts += [_without(part(), self._replaced) for part in reversed(older)]
         return parts[0] if len(parts) == 1 and not self._newer else comparing.best(parts[::-1], most)
+
+
+def _without(nearest: Nearest, some: NDArray[np.int64] | None) -> Nearest:
+    """Those whose memories are none of some (ascending)."""
+    if some is None:
+        return nearest
+    pairs = np.frombuffer(nearest.memories.pairs, comparing.PAIRS)
+    left = ~spans.among(pairs["memory"], some)
+    if left.all():
+        return nearest
+    return Nearest(np.frombuffer(nearest.vectors, np.int64)[left].tobytes(), Scored(pairs[left].tobytes()))
 
 
 def _nearest(newer: Similar, most: int, allowed: NDArray[np.int64] | None) -> Nearest:

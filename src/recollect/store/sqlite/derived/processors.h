@@ -15,8 +15,10 @@ static inline Py_ssize_t place_among(const int64_t *numbers, Py_ssize_t low, Py_
 {
     if (low >= high || wanted <= numbers[low]) return low;
     if (wanted > numbers[high - 1]) return high;
-    const double first = (double)numbers[low], share = ((double)wanted - first) / ((double)numbers[high - 1] - first);
-    const Py_ssize_t last = high - 1, guess = low + (Py_ssize_t)(share * (double)(last - low));
+    const Py_ssize_t last = high - 1;
+    const uint64_t first = (uint64_t)numbers[low]; /* taken away before numbers become fractions, which would round them */
+    const double share = (double)((uint64_t)wanted - first) / (double)((uint64_t)numbers[last] - first);
+    const Py_ssize_t guess = low + (Py_ssize_t)(share * (double)(last - low));
     Py_ssize_t step = 4;
     if (guess < last && numbers[guess] < wanted) {
         for (low = guess + 1; high - low > step && numbers[low + step] < wanted; step *= 2) low += step + 1;
