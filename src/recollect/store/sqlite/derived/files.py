@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 MAGIC = b"RClt seg"
-VERSION = 6
+VERSION = 5
 UNFINISHED = ".unfinished"
 _ALIGNED = 64
 _AT_ONCE = 1 << 20

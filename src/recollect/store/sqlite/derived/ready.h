@@ -8,7 +8,7 @@
 #define SLACK 16
 #define GROUPS 96
 #define ENOUGH 128 /* a sample of fewer says nothing about the rest */
-#define MORE 5 /* so many times as many as are looked at closely are looked at by their rows */
+#define MORE 10 /* so many times as many as are looked at closely are looked at by their rows */
 
 /* How far apart the blocks of a sample are; 0 if it would be too large a part of all. */
 static Py_ssize_t sample_of(const Asked *asked, Py_ssize_t wanted)
