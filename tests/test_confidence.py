@@ -38,6 +38,15 @@ def test_an_answer_that_is_there_is_found_with_confidence(memories: Memories) ->
     assert (found.confidence, found.likelihood >= STRONG) == ("strong", True)
 
 
+def test_what_a_memory_is_labelled_with_counts_as_told(memories: Memories) -> None:
+    """By its tags, files and headings it is found; so whoever asks in these words is answered."""
+    memories.remember("Margherita chose it on Monday", tags=["quartz"], files=["src/ledger/rates.py"])
+    memories.ingest("# Beekeeping\n\n## Swarms\n\nThey leave with the old queen in May.", name="bees.md")
+    for question in ("quartz", "ledger rates", "beekeeping swarms"):
+        found = memories.recall(question, mode="keyword", include_documents=True)
+        assert found.confidence == "strong", question
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
 def test_what_nobody_ever_told_is_not_found(memories: Memories, mode: str) -> None:
     found = memories.recall(UNANSWERED, mode=mode)  # type: ignore[arg-type]

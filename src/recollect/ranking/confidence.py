@@ -75,10 +75,13 @@ def level(likelihood: float) -> Confidence:
 
 
 def covered(query: KeywordQuery, memory: Loaded) -> float | None:
-    """The share of the question's words that a memory has; None for a question without words."""
+    """The share of the question's words that a memory has, in its text or in its labels, by which it is found
+    as well; None for a question without words."""
     if not query.words:
         return None
-    terms = set(terms_of(f"{memory.speaker or ''} {memory.content}", memory.language))
+    held = memory.complete().memory
+    labels = (held.speaker, held.document, *held.headings, *held.tags, *held.files)
+    terms = set(terms_of("\n".join(filter(None, (*labels, held.content))), memory.language))
     found = sum(
         not terms.isdisjoint(word.terms)
         or (word.prefix and any(term.startswith(word.terms) for term in terms))
