@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MODELS := ./models/recollect-arctic-s ./models/recollect-static-s
-COMPILED := $(wildcard src/recollect/*/*.c src/recollect/*/*/*/*.[ch])
+COMPILED := $(shell find src/recollect -name '*.[ch]')
 DATA := $(wildcard models/*/pyproject.toml models/*/src/*/manifest.json)
 
 .DEFAULT_GOAL := help
