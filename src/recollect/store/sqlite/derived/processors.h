@@ -2,6 +2,9 @@
 
 #pragma once
 
+#include <Python.h>
+#include <stdint.h>
+
 #if defined(__GNUC__)
 #define FETCH(start, size) \
     for (Py_ssize_t line = 0; line < (Py_ssize_t)(size); line += 64) __builtin_prefetch((const char *)(start) + line)
