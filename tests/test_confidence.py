@@ -47,6 +47,16 @@ def test_what_a_memory_is_labelled_with_counts_as_told(memories: Memories) -> No
         assert found.confidence == "strong", question
 
 
+def test_the_title_of_a_document_counts_as_told_and_its_name_does_not(memories: Memories) -> None:
+    """By its title a passage is found; by the name of its file nothing is."""
+    memories.ingest("---\ntitle: Beekeeping almanac\n---\n\nThey swarm in May.", name="a.md")
+    memories.ingest("# Overview\n\nThe deadline is on Friday.", name="billing/refund/policy.md")
+    by_title = memories.recall("beekeeping almanac", mode="keyword", include_documents=True)
+    by_name = memories.recall("billing refund policy deadline", mode="keyword", include_documents=True)
+    assert by_title.confidence == "strong"
+    assert len(by_name) == 1 and by_name.confidence != "strong"
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
 def test_what_nobody_ever_told_is_not_found(memories: Memories, mode: str) -> None:
     found = memories.recall(UNANSWERED, mode=mode)  # type: ignore[arg-type]

@@ -366,7 +366,7 @@ def _hits(
         item = found.item
         key = item.candidate.key
         one = loaded[key]
-        memory, session, successor, related = one.complete()
+        memory, session, successor, related, _ = one.complete()
         # what was found by its text as it stands, by neither leg, counts as found by keyword
         match: Match = ("both" if item.keyword else "semantic") if item.semantic else "keyword"
         rest = partial(_rest, found, one, question, rules)

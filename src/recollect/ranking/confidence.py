@@ -79,8 +79,8 @@ def covered(query: KeywordQuery, memory: Loaded) -> float | None:
     as well; None for a question without words."""
     if not query.words:
         return None
-    held = memory.complete().memory
-    labels = (held.speaker, held.document, *held.headings, *held.tags, *held.files)
+    held, *_, title = memory.complete()
+    labels = (held.speaker, title, *held.headings, *held.tags, *held.files)
     terms = set(terms_of("\n".join(filter(None, (*labels, held.content))), memory.language))
     found = sum(
         not terms.isdisjoint(word.terms)

@@ -160,6 +160,8 @@ class Complete(NamedTuple):
     session: Session | None
     successor: Successor | None
     related_count: int
+    title: str | None
+    """That of the document that a passage is from."""
 
 
 class Standing(NamedTuple):

@@ -167,7 +167,7 @@ def _beginning_of_memory() -> Callable[..., Memory]:
 def _complete(row: Row) -> Complete:
     namespace, id, content, in_session = _SEEN(row)
     found = _beginning_of_memory()(id, namespace, content, partial(memory, row))
-    started_at, ended_at, agent, summary, z_id, z_content, z_created, related = row[MEMORY_COLUMNS:]
+    started_at, ended_at, agent, summary, z_id, z_content, z_created, related, title = row[MEMORY_COLUMNS:]
     session = successor = None
     if in_session is not None:
         session = Session(
@@ -175,7 +175,7 @@ def _complete(row: Row) -> Complete:
         )
     if z_id is not None:
         successor = Successor(z_id, z_content[:200], from_micros(z_created))
-    return _completed((found, session, successor, related))
+    return _completed((found, session, successor, related, title))
 
 
 def session(row: Row) -> Session:

@@ -195,12 +195,13 @@ SELECT 1.0::double precision, {candidate} FROM recollect.memory m
 WHERE m.content COLLATE "C" ILIKE :pattern AND {scope}
 ORDER BY m.created_at DESC, m.number LIMIT :limit
 
--- load -- The winners, with their session, what superseded them, and how many relations they have.
+-- load -- The winners, with their session, what superseded them, how many relations they have, and their document's title.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
   (SELECT count(*) FROM recollect.relation r JOIN recollect.memory x ON x.namespace = r.namespace AND x.number = r.target
    WHERE r.namespace = :namespace AND x.namespace = :namespace AND r.source = m.number AND x.deleted_at IS NULL)
   + (SELECT count(*) FROM recollect.relation r JOIN recollect.memory x ON x.namespace = r.namespace AND x.number = r.source
-     WHERE r.namespace = :namespace AND x.namespace = :namespace AND r.target = m.number AND x.deleted_at IS NULL)
+     WHERE r.namespace = :namespace AND x.namespace = :namespace AND r.target = m.number AND x.deleted_at IS NULL),
+  d.title
 FROM {memories}
 LEFT JOIN recollect.memory z ON z.namespace = m.namespace AND z.id = m.superseded_by AND z.namespace = :namespace
 WHERE m.namespace = :namespace AND m.number = ANY (:numbers::bigint[])

@@ -167,12 +167,13 @@ WHERE namespace = :namespace AND generation = :generation AND number > :last ORD
 -- count_vectors -- How many vectors a namespace has in a generation, after the last one that was read.
 SELECT count(*) FROM vector WHERE namespace = :namespace AND generation = :generation AND number > :last
 
--- load -- The winners, with their session, what superseded them, and how many relations they have.
+-- load -- The winners, with their session, what superseded them, how many relations they have, and their document's title.
 SELECT {columns}, s.started_at, s.ended_at, s.agent, s.summary, z.id, z.content, z.created_at,
   (SELECT count(*) FROM relation r JOIN memory x ON x.number = r.target
    WHERE r.source = m.number AND x.deleted_at IS NULL)
   + (SELECT count(*) FROM relation r JOIN memory x ON x.number = r.source
-     WHERE r.target = m.number AND x.deleted_at IS NULL)
+     WHERE r.target = m.number AND x.deleted_at IS NULL),
+  d.title
 FROM json_each(:numbers) wanted CROSS JOIN {memories}
 LEFT JOIN memory z ON z.namespace = m.namespace AND z.id = m.superseded_by
 WHERE m.number = wanted.value
