@@ -156,6 +156,17 @@ def test_what_lies_far_from_the_sample_is_found_as_well() -> None:
         assert _share(matrix, np.array(found[:10]) - 1, question) >= 0.9
 
 
+@pytest.mark.parametrize("share", [0.03, 0.3, 1.0])
+def test_whoever_is_as_near_as_many_others_is_found(share: float) -> None:
+    """Such as what is said again and again in a chat: more are equally near than are looked at closely."""
+    matrix = along_few(40_000, 130)
+    matrix[np.random.default_rng(5).random(40_000) < share] = matrix[7]
+    segment = segment_of(matrix, framed(along_few(40_000, 130)))
+    found = comparing.nearest(segment, matrix[7], (0, 40_000), Looked(1_000, 100, 8))()
+    assert len(found.memories) == 100
+    assert min(found.memories.scores()) == pytest.approx(1, abs=0.01)
+
+
 def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = along_few(40_000, 130)
     segment = segment_of(matrix)

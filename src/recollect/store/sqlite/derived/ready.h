@@ -38,7 +38,7 @@ static void sample_directions(Asked *asked)
         const Py_ssize_t surpassing = (Py_ssize_t)(share * (double)seen);
         if (sample.held >= ENOUGH && surpassing > 0 && surpassing < sample.held) {
             put_first(&sample, surpassing);
-            asked->closer.least = sample.scores[surpassing - 1];
+            asked->closer.least = nextafterf(sample.scores[surpassing - 1], -INFINITY); /* any number may be as near as that */
         }
     }
     if (apart > TOGETHER) free_room(&sample);
