@@ -90,14 +90,14 @@ TOGETHER: list[Wanted] = [(b"a", b"\xff")]
 """As all terms that begin alike are wanted."""
 
 
-def some_segment(chance: np.random.Generator) -> WordSegment:
-    lengths = chance.integers(1, 60, int(chance.integers(1, 2_000))).tolist()
+def some_segment(chance: np.random.Generator, most: int = 2_000) -> WordSegment:
+    lengths = chance.integers(1, 60, int(chance.integers(1, most))).tolist()
     return segment_of(made_terms(chance, lengths), lengths)
 
 
-def some_leaf(chance: np.random.Generator, first: int, some_are_barred: bool) -> Leaf:
-    """A segment of memories that are numbered from the first, of which two spans are asked."""
-    segment = some_segment(chance)
+def some_leaf(chance: np.random.Generator, first: int, some_are_barred: bool, size: int = 2_000) -> Leaf:
+    """A segment of up to so many memories, numbered from the first, of which two spans are asked."""
+    segment = some_segment(chance, size)
     segment.numbers += first
     cuts = sorted(chance.integers(0, len(segment) + 1, 4).tolist())
     spans = [(cuts[0], cuts[1]), (cuts[2], cuts[3])]
@@ -140,6 +140,17 @@ def test_the_best_matches_are_the_same_and_the_best(
         for at in (range(end - start) if flags is None else np.flatnonzero(flags).tolist())
     }
     assert set(numbers) <= allowed
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(1, 200), st.booleans())
+def test_the_best_of_many_thousands_are_the_same(seed: int, most: int, some_are_barred: bool) -> None:
+    """They are counted in several blocks, and the best are told apart by bins once they are many."""
+    leaf = some_leaf(np.random.default_rng(seed), 0, some_are_barred, 20_000)
+    wanted: list[Wanted] = [(letter, None) for letter in (b"a", b"b", b"c", b"d")]
+    (numbers, scores), (expected, also) = both(partial(search, [leaf], wanted, most))
+    assert numbers == expected
+    assert scores == pytest.approx(also)
 
 
 @given(SEEDS)

@@ -20,6 +20,7 @@ from recollect.store.base import Generation, Nearness
 from recollect.store.sqlite.derived import codes, files, vectors
 from recollect.store.sqlite.derived.frames import Frame
 from recollect.store.sqlite.derived.vectors import Read, VectorSegment
+from recollect.store.sqlite.store import SqliteStore
 
 from .segmented import NOW, by_meaning, by_numpy, index, keys, listed, opened, store_of, without_segments
 
@@ -432,6 +433,41 @@ def test_vectors_that_a_memory_had_before_do_not_crowd_others_out(path: Path) ->
         for number in range(40):
             memories.update(id, text=f"The harbour {number}")
             assert len(by_meaning(memories, vector, 3)) == 3
+
+
+def at_cosine(cosine: float) -> Any:
+    """A vector so near to the first axis."""
+    found = np.zeros(64, np.float32)
+    found[:2] = cosine, (1 - cosine**2) ** 0.5
+    return found
+
+
+def test_whoever_stands_behind_an_old_vector_takes_its_place(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has struck it out yet; what is newer is less near than what stands behind it in the segment."""
+    monkeypatch.setattr(SqliteStore, "_strike_out", lambda *_: None)
+    with opened(path) as memories:
+        old = memories.remember("What it said before", vector=at_cosine(0.9)).id
+        memories.remember("The nearest now", vector=at_cosine(0.8))
+        memories.remember_many(Draft(f"Far away {each}", vector=at_cosine(0.1)) for each in range(200))
+        memories.settle()
+        memories.update(old, text="Something else by now")
+        memories.remember("Less near", vector=at_cosine(0.5))
+        (nearest,) = by_meaning(memories, at_cosine(1), limit=1)
+        assert nearest.score == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_a_text_that_is_embedded_anew_has_one_vector(path: Path, limit: int) -> None:
+    """Whoever read the one before knows that it is gone, though the text is the same."""
+    with opened(path) as memories:
+        memories.forget(memories.remember("Somebody who is forgotten").id)
+        id = memories.remember("The one", vector=at_cosine(0.9)).id
+        memories.remember_many(Draft(f"Near {each}", vector=at_cosine(0.8)) for each in range(150))
+        assert by_meaning(memories, at_cosine(1), limit)[0].score == pytest.approx(0.9, abs=0.01)
+        memories.update(id, text="The one")
+        assert by_meaning(memories, at_cosine(1), limit)[0].score == pytest.approx(0.8, abs=0.01)
 
 
 def test_a_broken_vector_costs_nobody_else_theirs(path: Path) -> None:

@@ -293,8 +293,9 @@ class Writer(Transaction):
         if record.session is not None and record.session != present.session:
             number = self.session(record.session, record.created_at)
             self.run("move_to_session", number=key, session=number, position=self._place_in(number, None))
-        if said_anew:
+        if said_anew or record.vector is not None:
             self._remove_vectors([key])
+        if said_anew:
             self._remove_near_keys([key])
             self.run("remove_near_links", number=key)
             self._link_near_duplicates(key, record, self._similar_texts([record]))

@@ -115,7 +115,10 @@ class Near:
 
     def _having(self, jury: Jury, nearest: Nearest, judged: Sequence[Candidate]) -> Sequence[Candidate]:
         """Those who have the vector that was found: one segment alone has no memory twice."""
-        return jury.of_vectors(nearest, judged, twice=len(self._older) > 1 or bool(self._newer))
+        held = _without(nearest, self._replaced, self._upto)
+        if held is not nearest:
+            judged = jury.judged(held.memories, self._doubtful(held))
+        return jury.of_vectors(held, judged, twice=len(self._older) > 1 or bool(self._newer))
 
     def _begin(self, most: int, memories: NDArray[np.int64] | None) -> Callable[[], Nearest]:
         """What gives the nearest of all, nearest first; another thread may look for them meanwhile."""
@@ -128,23 +131,24 @@ class Near:
         self, older: Sequence[Callable[[], Nearest]], most: int, memories: NDArray[np.int64] | None
     ) -> Nearest:
         """The nearest of all that was begun; the largest part last, at which the other thread still looks."""
-        parts = [_nearest(newer, most, memories) for newer in self._newer]
-        parts += [_without(part(), self._replaced) for part in reversed(older)]
+        parts = [_nearest_of(newer, most, memories) for newer in self._newer]
+        parts += [part() for part in reversed(older)]
         return parts[0] if len(parts) == 1 and not self._newer else comparing.best(parts[::-1], most)
 
 
-def _without(nearest: Nearest, some: NDArray[np.int64] | None) -> Nearest:
-    """Those whose memories are none of some (ascending)."""
-    if some is None:
+def _without(nearest: Nearest, replaced: NDArray[np.int64] | None, upto: int) -> Nearest:
+    """All but the vectors up to a number whose memories (ascending) have newer ones."""
+    if replaced is None:
         return nearest
+    vectors = np.frombuffer(nearest.vectors, np.int64)
     pairs = np.frombuffer(nearest.memories.pairs, comparing.PAIRS)
-    left = ~spans.among(pairs["memory"], some)
+    left = (vectors > upto) | ~spans.among(pairs["memory"], replaced)
     if left.all():
         return nearest
-    return Nearest(np.frombuffer(nearest.vectors, np.int64)[left].tobytes(), Scored(pairs[left].tobytes()))
+    return Nearest(vectors[left].tobytes(), Scored(pairs[left].tobytes()))
 
 
-def _nearest(newer: Similar, most: int, allowed: NDArray[np.int64] | None) -> Nearest:
+def _nearest_of(newer: Similar, most: int, allowed: NDArray[np.int64] | None) -> Nearest:
     """The nearest, in no order; of these memories (ascending) alone, if given."""
     numbers, memories, scores, _ = newer
     if allowed is not None:

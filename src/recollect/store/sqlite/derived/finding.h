@@ -123,7 +123,7 @@ static float least_of_highest(const float *values, Py_ssize_t count, Py_ssize_t 
         low = values[at] < low ? values[at] : low;
     }
     const float scale = BINS / (high - low);
-    if (!isfinite(scale)) return low;
+    if (!(scale > 0) || !isfinite(scale)) return low;
     Py_ssize_t counts[BINS + 1] = {0}, seen = 0;
     int bin = BINS;
     for (Py_ssize_t at = 0; at < count; at++) counts[(int)((values[at] - low) * scale)]++;

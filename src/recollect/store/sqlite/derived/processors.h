@@ -16,11 +16,13 @@
    it is looked for around the place where it would be then, in steps that double. */
 static inline Py_ssize_t place_among(const int64_t *numbers, Py_ssize_t low, Py_ssize_t high, int64_t wanted)
 {
-    if (low >= high || wanted <= numbers[low]) return low;
-    if (wanted > numbers[high - 1]) return high;
+    if (low >= high) return low;
     const Py_ssize_t last = high - 1;
-    const uint64_t first = (uint64_t)numbers[low]; /* taken away before numbers become fractions, which would round them */
-    const double share = (double)((uint64_t)wanted - first) / (double)((uint64_t)numbers[last] - first);
+    const int64_t least = numbers[low], most = numbers[last];
+    if (wanted <= least) return low;
+    if (wanted > most) return high;
+    const uint64_t first = (uint64_t)least; /* taken away before numbers become fractions, which would round them */
+    const double share = (double)((uint64_t)wanted - first) / (double)((uint64_t)most - first);
     const Py_ssize_t guess = low + (Py_ssize_t)(share * (double)(last - low));
     Py_ssize_t step = 4;
     if (guess < last && numbers[guess] < wanted) {
