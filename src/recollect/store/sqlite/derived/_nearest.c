@@ -159,7 +159,6 @@ static Best *chosen(Asked *asked)
     memcpy(mine->places + mine->held, other->places, other->held * sizeof(int64_t));
     mine->held += other->held;
     finish_choice(asked, mine);
-    part_from_helper(asked);
     return mine;
 }
 
@@ -176,20 +175,24 @@ static int by_nearness(const void *one, const void *other)
 }
 
 /* The nearest of the best, nearest first: the first few to four digits more. */
-static void put_in_order(const Asked *asked, Best *best, Near *nearest)
+static void put_in_order(Asked *asked, Best *best, Near *nearest)
 {
     const Segment *segment = asked->segment;
     const float base = product_with_centre(segment, asked->vector);
-    int8_t *row = malloc(segment->size + 1);
     leave(best, looked_at_last(asked));
-    for (Py_ssize_t at = 0; at < best->held; at++) nearest[at] = (Near){best->scores[at], best->places[at]};
-    qsort(nearest, best->held, sizeof(Near), by_nearness);
     for (Py_ssize_t at = 0; at < best->held; at++) {
-        const float more = at < asked->exact && row ? finer(segment, nearest[at].place, &asked->whole, row) : 0;
-        if (isfinite(more)) nearest[at].score += more;
+        nearest[at] = (Near){best->scores[at], best->places[at]};
+        FETCH(segment->numbers + best->places[at], 1); /* whose they are is told in the end */
+        FETCH(segment->memories + best->places[at], 1);
+    }
+    qsort(nearest, best->held, sizeof(Near), by_nearness);
+    const Py_ssize_t exact = best->held < asked->exact ? best->held : asked->exact;
+    for (Py_ssize_t at = 0; at < exact; at++) best->places[at] = nearest[at].place;
+    look_at_these(asked, (Rows){best->places, best->scores, exact, SOME_FINE, look_at_fine, 0, 0});
+    for (Py_ssize_t at = 0; at < best->held; at++) {
+        if (at < exact && isfinite(best->scores[at])) nearest[at].score += best->scores[at];
         if (isfinite(base)) nearest[at].score += base;
     }
-    free(row);
     for (Py_ssize_t at = 1; at < best->held; at++) { /* hardly anybody has to move */
         const Near each = nearest[at];
         Py_ssize_t to = at;
@@ -225,6 +228,7 @@ static PyObject *finish(PyObject *self, PyObject *capsule)
     Py_BEGIN_ALLOW_THREADS
     best = chosen(asked);
     put_in_order(asked, best, nearest);
+    part_from_helper(asked);
     Py_END_ALLOW_THREADS
     PyObject *result = told(asked->segment, nearest, best->held < asked->most ? best->held : asked->most);
     best->held = 0;
@@ -356,10 +360,9 @@ static PyObject *near_ones(const Segment *segment, const float *vector, const Wh
         sought[at] = place;
     }
     kept = 0;
-    for (Py_ssize_t at = 0; at < count; at++) {
-        if (at + AHEAD < count && sought[at + AHEAD] >= 0)
-            FETCH(segment->bytes + sought[at + AHEAD] * segment->size, segment->size);
-        if (sought[at] >= 0) scored[kept++].score = base + near_by_bytes(segment, sought[at], whole);
+    for (Py_ssize_t at = -AHEAD; at < count; at++) {
+        if (at + AHEAD < count && sought[at + AHEAD] >= 0) fetch_bytes(segment, sought[at + AHEAD]);
+        if (at >= 0 && sought[at] >= 0) scored[kept++].score = base + near_by_bytes(segment, sought[at], whole);
     }
     PyObject *result = PyBytes_FromStringAndSize((const char *)scored, kept * (Py_ssize_t)sizeof(Scored));
     free(scored);

@@ -15,10 +15,13 @@
 #define PAUSE (void)0
 #endif
 
-#define PART 4096
+#define PART 4096 /* parts are no smaller; nor than one of PARTS of what is left, but for MOST */
+#define MOST 32768
+#define PARTS 8
 #define FEW 512 /* a part of those who are each looked at closely */
 #define FIRST 256
 #define SOME 64 /* so many are looked at closely without asking whether anybody else wants some */
+#define SOME_FINE 2 /* the same to all digits: each is read from the file */
 #define PAUSES 30
 #define PATIENCE 100 /* some fifty microseconds */
 #define WIDE 100 /* whoever may be among so many nearest is looked at, even if fewer are wanted */
@@ -42,11 +45,15 @@ static Error error_of(const float *estimates, const float *scores, Py_ssize_t co
     return (Error){(float)mean, 2 * (float)sqrt(variance > 0 ? variance : 0)};
 }
 
+typedef void (*Look)(const Segment *, const Whole *, const int64_t *, Py_ssize_t, float *);
+
 /* Those who are looked at closely, some at a time by whoever has time: who they are, and how near each turns out to be. */
 typedef struct {
     const int64_t *places;
     float *scores;
-    Py_ssize_t count, next, taken; /* taken: parts that are being looked at */
+    Py_ssize_t count, at_once;
+    Look look;
+    Py_ssize_t next, taken; /* taken: parts that are being looked at */
 } Rows;
 
 static const char ASKED[] = "recollect.asked";
@@ -68,6 +75,7 @@ typedef struct Asked {
     Py_ssize_t start, end, next, most, exact;
     Best best[2];
     Rows rows;
+    Tendency tendency; /* with directions */
     int stage, is_shared, is_busy, is_looked, era; /* busy: the helper, with it */
     struct Asked *behind; /* who waits for the helper, too */
 } Asked;
@@ -75,8 +83,8 @@ typedef struct Asked {
 /* The best of the next part, and so on until there is none. */
 static Py_ssize_t take_part(Asked *asked)
 {
-    const Py_ssize_t first = asked->next;
-    asked->next = beyond(first, asked->places ? FEW : PART, asked->end);
+    const Py_ssize_t first = asked->next, share = (asked->end - first) / PARTS;
+    asked->next = beyond(first, asked->places ? FEW : share < PART ? PART : share < MOST ? share : MOST, asked->end);
     return first;
 }
 
@@ -124,25 +132,31 @@ static void wait_for_other(int times_before)
 static void look_at_next_rows(Asked *asked)
 {
     Rows *rows = &asked->rows;
-    const Py_ssize_t first = rows->next, count = rows->count - first < SOME ? rows->count - first : SOME;
+    const Py_ssize_t first = rows->next, left = rows->count - first, count = left < rows->at_once ? left : rows->at_once;
     rows->next += count;
     rows->taken++;
     UNLOCK
-    look_at_bytes(asked->segment, &asked->whole, rows->places + first, count, rows->scores + first);
+    rows->look(asked->segment, &asked->whole, rows->places + first, count, rows->scores + first);
     LOCK
     if (!--rows->taken) tell_other();
+}
+
+/* Look at these closely, with whoever helps. */
+static void look_at_these(Asked *asked, Rows rows)
+{
+    LOCK
+    asked->rows = rows;
+    while (asked->rows.next < asked->rows.count) look_at_next_rows(asked);
+    for (int times = 0; asked->rows.taken; times++) wait_for_other(times);
+    asked->rows = (Rows){0};
+    UNLOCK
 }
 
 /* Look closely at some who were chosen by their signs, from one to another; who was struck out is nobody. Those who are
    somebody are put from `kept` on; how many there are then. */
 static Py_ssize_t look_at_some(Asked *asked, Best *best, Py_ssize_t first, Py_ssize_t last, Py_ssize_t kept)
 {
-    LOCK
-    asked->rows = (Rows){best->places + first, best->scores + first, last - first, 0, 0};
-    while (asked->rows.next < asked->rows.count) look_at_next_rows(asked);
-    for (int times = 0; asked->rows.taken; times++) wait_for_other(times);
-    asked->rows = (Rows){0};
-    UNLOCK
+    look_at_these(asked, (Rows){best->places + first, best->scores + first, last - first, SOME, look_at_bytes, 0, 0});
     for (Py_ssize_t at = first; at < last; at++) {
         if (isnan(best->scores[at])) continue;
         best->places[kept] = best->places[at];
@@ -244,7 +258,7 @@ static void finish_choice(Asked *asked, Best *best)
     put_first(best, asked->exact);
     const float last = best->scores[asked->exact - 1];
     if (last - chosen > 2 * far && !asked->closer.rows) return; /* among fewer, to look elsewhere takes as long as all that */
-    const Tendency tendency = tendency_among(asked);
+    const Tendency tendency = asked->closer.rows ? asked->tendency : tendency_among(asked);
     const float least = estimated(&tendency, last) - tendency.far;
     if (least > -INFINITY && least < chosen) look_further(asked, best, least);
 }

@@ -20,7 +20,7 @@ static void see_that_it_is_ready(Asked *asked)
         asked->stage = READY;
         tell_other();
     }
-    while (asked->stage != READY) pthread_cond_wait(&done, &turn);
+    for (int times = 0; asked->stage != READY; times++) wait_for_other(times);
 }
 
 /* Until whoever asked is done with it, there may be more to look at closely. */

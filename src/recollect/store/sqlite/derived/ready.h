@@ -82,6 +82,8 @@ static void make_ready(Asked *asked)
     if (!asked->places) take_left(asked);
     take_whole(&asked->whole, asked->vector, asked->segment->size);
     asked->best[0].least = asked->best[1].least = -INFINITY;
-    if (!asked->places && asked->closer.rows) sample_directions(asked);
-    else if (!asked->places && !asked->allowed) asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
+    if (!asked->places && asked->closer.rows) {
+        sample_directions(asked);
+        asked->tendency = tendency_among(asked);
+    } else if (!asked->places && !asked->allowed) asked->best[0].least = asked->best[1].least = sampled(asked, asked->best);
 }

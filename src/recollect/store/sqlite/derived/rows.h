@@ -7,6 +7,8 @@
 
 #define LINE 64
 #define PLANES 4
+#define ROWS_AT_ONCE 768
+#define ROWS_AHEAD 24
 
 /* The same question, as it is compared with the rows of those who seem near by their signs along directions: what each
    dimension counts, in whole numbers of PLANES bits, the same bit of all dimensions together. */
@@ -102,35 +104,41 @@ static float near_by_row(const Closer *closer, int64_t place)
     return sum * numbers[0] + numbers[1];
 }
 
-/* Those of a block who seem near by their signs along directions; their rows are on the way then. */
-static int choose_of_block(const Question *question, const Closer *closer, Py_ssize_t first, Py_ssize_t last, int64_t *places)
+/* Those of a block who seem near by their signs along directions. */
+static int choose_of_block(const Question *question, float least, Py_ssize_t first, Py_ssize_t last, int64_t *places)
 {
     int count = 0;
     for (Py_ssize_t at = first, next; at < last; at = next) {
         float found[TOGETHER];
         next = (at / TOGETHER + 1) * TOGETHER;
         if (next > last) next = last;
-        for (uint32_t nearer = promising(question, at, next, closer->least, found); nearer; nearer &= nearer - 1) {
-            places[count] = at + zeros_before(nearer);
-            FETCH(closer->rows + places[count++] * closer->row_size, closer->row_size);
-        }
+        for (uint32_t nearer = promising(question, at, next, least, found); nearer; nearer &= nearer - 1)
+            places[count++] = at + zeros_before(nearer);
     }
     return count;
 }
 
-/* The best of a span by their rows, of those who seem near by their signs along directions. Rows are looked at a block later
-   than they are fetched: memory takes as long as that. */
+static void look_at_rows(const Closer *closer, const int64_t *places, int count, Best *best)
+{
+    for (int at = -ROWS_AHEAD; at < count; at++) {
+        if (at + ROWS_AHEAD < count) FETCH(closer->rows + places[at + ROWS_AHEAD] * closer->row_size, closer->row_size);
+        if (at < 0) continue;
+        const float score = near_by_row(closer, places[at]);
+        if (score > best->least) take(best, score, places[at]);
+    }
+}
+
+/* The best of a span by their rows, of those who seem near by their signs along directions. Many are chosen before any is
+   looked at: signs are read quickest if nothing else is read meanwhile, and so are rows. */
 static void look_closer(const Question *question, const Closer *closer, Py_ssize_t start, Py_ssize_t end, Best *best)
 {
-    int64_t places[2][BLOCK];
-    int counts[2] = {0}, now = 0;
-    for (Py_ssize_t first = start, last; first < end || counts[!now]; first = last, now = !now) {
+    int64_t places[ROWS_AT_ONCE + BLOCK];
+    int count = 0;
+    for (Py_ssize_t first = start, last; first < end; first = last) {
         last = beyond(first, BLOCK, end);
-        counts[now] = first < end ? choose_of_block(question, closer, first, last, places[now]) : 0;
-        for (int at = 0; at < counts[!now]; at++) {
-            const float score = near_by_row(closer, places[!now][at]);
-            if (score > best->least) take(best, score, places[!now][at]);
-        }
-        counts[!now] = 0;
+        count += choose_of_block(question, closer->least, first, last, places + count);
+        if (count < ROWS_AT_ONCE && last < end) continue;
+        look_at_rows(closer, places, count, best);
+        count = 0;
     }
 }

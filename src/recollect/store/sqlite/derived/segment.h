@@ -9,7 +9,7 @@
 #include <unistd.h>
 #endif
 
-#define AHEAD 6
+#define AHEAD 24
 #define FINER 254.0f
 
 /* The arrays of a segment, in the order in which they are given: a vector a row or an element, but for the frame. */
@@ -123,6 +123,12 @@ static float near_by_bytes(const Segment *segment, int64_t place, const Whole *v
     return segment->scale[place] * (vector->scale * whole);
 }
 
+static void fetch_bytes(const Segment *segment, int64_t place)
+{
+    FETCH(segment->bytes + place * segment->size, segment->size);
+    FETCH(segment->scale + place, 1);
+}
+
 static float product_with_centre(const Segment *segment, const float *vector)
 {
     float sum = 0;
@@ -130,7 +136,7 @@ static float product_with_centre(const Segment *segment, const float *vector)
     return sum;
 }
 
-/* What the fine bytes add; `row` is room for one. NaN if it can't be read. */
+/* What the fine bytes of one add; `row` is room for them. NaN if they can't be read. */
 static float finer(const Segment *segment, int64_t place, const Whole *vector, int8_t *row)
 {
     const int8_t *fine = segment->fine + place * segment->size;
@@ -148,9 +154,10 @@ static float finer(const Segment *segment, int64_t place, const Whole *vector, i
 static void look_at_places(const Segment *segment, const Whole *vector, const int64_t *places, Py_ssize_t first,
                            Py_ssize_t last, Best *best)
 {
-    for (Py_ssize_t at = first; at < last; at++) {
+    for (Py_ssize_t at = first - AHEAD; at < last; at++) {
+        if (at + AHEAD < last) fetch_bytes(segment, places[at + AHEAD]);
+        if (at < first) continue;
         const int64_t place = places[at];
-        if (at + AHEAD < last) FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
         const float score = near_by_bytes(segment, place, vector);
         if (!(segment->scale[place] > 0) || !(score >= best->least)) continue;
         best->scores[best->held] = score;
@@ -162,11 +169,16 @@ static void look_at_places(const Segment *segment, const Whole *vector, const in
 /* How near those at some places are by their bytes; NaN for who was struck out. */
 static void look_at_bytes(const Segment *segment, const Whole *vector, const int64_t *places, Py_ssize_t count, float *scores)
 {
-    for (Py_ssize_t at = 0; at < count; at++) {
-        if (at + AHEAD < count) {
-            FETCH(segment->bytes + places[at + AHEAD] * segment->size, segment->size);
-            FETCH(segment->scale + places[at + AHEAD], 1);
-        }
-        scores[at] = segment->scale[places[at]] > 0 ? near_by_bytes(segment, places[at], vector) : NAN;
+    for (Py_ssize_t at = -AHEAD; at < count; at++) {
+        if (at + AHEAD < count) fetch_bytes(segment, places[at + AHEAD]);
+        if (at >= 0) scores[at] = segment->scale[places[at]] > 0 ? near_by_bytes(segment, places[at], vector) : NAN;
     }
+}
+
+/* What the fine bytes of those at some places add; NaN where that is not known. */
+static void look_at_fine(const Segment *segment, const Whole *vector, const int64_t *places, Py_ssize_t count, float *scores)
+{
+    int8_t *row = malloc(segment->size + 1);
+    for (Py_ssize_t at = 0; at < count; at++) scores[at] = row ? finer(segment, places[at], vector, row) : NAN;
+    free(row);
 }
