@@ -15,8 +15,8 @@
 #define PAUSE (void)0
 #endif
 
-#define PART 4096 /* parts are no smaller; nor than one of PARTS of what is left, but for MOST */
-#define MOST 32768
+#define LEAST_PART 4096
+#define LARGEST_PART 32768
 #define PARTS 8
 #define FEW 512 /* a part of those who are each looked at closely */
 #define FIRST 256
@@ -80,11 +80,19 @@ typedef struct Asked {
     struct Asked *behind; /* who waits for the helper, too */
 } Asked;
 
+/* How large the next part is: large parts are read quicker, and small ones in the end have both threads done at once. */
+static Py_ssize_t next_size(const Asked *asked)
+{
+    const Py_ssize_t share = (asked->end - asked->next) / PARTS;
+    if (asked->places) return FEW;
+    return share < LEAST_PART ? LEAST_PART : share < LARGEST_PART ? share : LARGEST_PART;
+}
+
 /* The best of the next part, and so on until there is none. */
 static Py_ssize_t take_part(Asked *asked)
 {
-    const Py_ssize_t first = asked->next, share = (asked->end - first) / PARTS;
-    asked->next = beyond(first, asked->places ? FEW : share < PART ? PART : share < MOST ? share : MOST, asked->end);
+    const Py_ssize_t first = asked->next;
+    asked->next = beyond(first, next_size(asked), asked->end);
     return first;
 }
 
