@@ -7,11 +7,12 @@ import json
 import xml.dom.minidom
 from dataclasses import fields
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 from recollect.doors.cli.benching import size
@@ -310,6 +311,17 @@ def test_what_can_not_be_measured_is_told_in_a_sentence(cli: Cli) -> None:
     assert "no such home folder" in cli.error(*SMALL, "--url", "~nobody-of-this-name/x.db")
     assert "does not exist" in cli.error(*SMALL, "--url", "no/such/folder/x.db", code=3)
     assert not (cli.folder / "one.db").exists()
+
+
+def test_its_vectors_vary_along_as_few_directions_as_those_of_a_model() -> None:
+    embedder = WordVectors()
+    found = embedder.embed(list(islice(texts.made(1), 3_000)))
+    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(found)), abs=1e-5)
+    left = found - found.mean(axis=0)
+    varies = np.linalg.eigvalsh(left.T @ left)[::-1]
+    assert varies[: embedder.dimensions // 3].sum() / varies.sum() == pytest.approx(0.8, abs=0.03)
+    along = left.var(axis=0)
+    assert along.max() < 10 * along.min(), "no dimension tells most"
 
 
 # several at once
