@@ -243,6 +243,13 @@ def test_what_does_not_fit_is_not_reused(cli: Cli, other: tuple[str, str]) -> No
     assert "other memories in its bench namespaces" in said
 
 
+def test_vectors_of_another_version_are_not_reused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(WordVectors, "fingerprint", "bench-384-v1")
+        cli.json(*SMALL, "--url", "one.db", "--keep")
+    assert "other memories in its bench namespaces" in cli.error(*SMALL, "--url", "one.db", "--reuse")
+
+
 def test_it_cleans_up_after_trouble(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli.add("This one is mine")
 

@@ -179,6 +179,19 @@ def test_a_provider_that_dies_on_the_way(store_url: str, provider: Provider) -> 
     is_searched_by(store_url, NOMIC)
 
 
+def test_the_same_text_written_by_another_model_keeps_the_vectors_of_the_first(store_url: str) -> None:
+    """Until everything is embedded anew, the first model's are searched."""
+    with opened(store_url, "hash:64") as memories:
+        id = memories.remember("The harbour is closed").id
+        memories.remember("Bees swarm in May")
+    with opened(store_url, "hash:128") as memories:
+        memories.update(id, text="The harbour is closed")
+    with opened(store_url, "hash:64") as memories:
+        found = memories.recall("The harbour is closed", mode="semantic")
+        assert found[0].memory.id == id
+        assert memories.stats().pending_vectors == 0
+
+
 def test_what_others_write_meanwhile_is_embedded_too(store_url: str, provider: Provider) -> None:
     filled(store_url)
     gate = Gate(provider, 6)

@@ -146,8 +146,9 @@ class Subject:
             first = view.get(id_of(number)).content
         except NotFound:
             return False
-        found = view.stats()
-        return first == text and found.embedder == WordVectors.name and found.pending_vectors == 0
+        generation = self.store.facts([view.namespace])[view.namespace].generation
+        is_same_model = generation is not None and generation.fingerprint == WordVectors.fingerprint
+        return first == text and is_same_model and view.stats().pending_vectors == 0
 
     def will_fill(self, name: str) -> None:
         """This namespace is being made, and is to go at the end."""

@@ -293,13 +293,14 @@ class Writer(Transaction):
         if record.session is not None and record.session != present.session:
             number = self.session(record.session, record.created_at)
             self.run("move_to_session", number=key, session=number, position=self._place_in(number, None))
-        if said_anew or record.vector is not None:
-            self._remove_vectors([key])
         if said_anew:
+            self._remove_vectors([key])
             self._remove_near_keys([key])
             self.run("remove_near_links", number=key)
             self._link_near_duplicates(key, record, self._similar_texts([record]))
         if record.vector is not None and generation is not None:
+            if not said_anew:
+                self._note_replaced_vector()
             self.set_vector(key, self.generation(generation), record.hash, record.vector)
         if session is not None:
             self.link([key], self.session(session), "updated")
@@ -411,6 +412,9 @@ class Writer(Transaction):
 
     def _remove_vectors(self, keys: Sequence[int]) -> int:
         return self.run("remove_vectors", numbers=list(keys))
+
+    def _note_replaced_vector(self) -> None:
+        """Another vector of the same text takes the place of one: for readers that hold vectors in memory."""
 
     # documents
 

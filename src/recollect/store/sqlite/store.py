@@ -125,6 +125,9 @@ class SqliteWriter(Writer):
         self.run("count_removed", count=count)
         return count
 
+    def _note_replaced_vector(self) -> None:
+        self.run("count_removed", count=1)
+
     def switch_generation(self, generation: Generation) -> int:
         """Search this generation from now on; the vectors of others go."""
         count = super().switch_generation(generation)

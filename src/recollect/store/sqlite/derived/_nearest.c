@@ -188,7 +188,8 @@ static void put_in_order(Asked *asked, Best *best, Near *nearest)
     qsort(nearest, best->held, sizeof(Near), by_nearness);
     const Py_ssize_t exact = best->held < asked->exact ? best->held : asked->exact;
     for (Py_ssize_t at = 0; at < exact; at++) best->places[at] = nearest[at].place;
-    look_at_these(asked, (Rows){best->places, best->scores, exact, SOME_FINE, look_at_fine, 0, 0});
+    look_at_these(asked, (Rows){.places = best->places, .scores = best->scores, .count = exact, .at_once = SOME_FINE,
+                                .look = look_at_fine});
     for (Py_ssize_t at = 0; at < best->held; at++) {
         if (at < exact && isfinite(best->scores[at])) nearest[at].score += best->scores[at];
         if (isfinite(base)) nearest[at].score += base;

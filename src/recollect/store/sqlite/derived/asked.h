@@ -164,7 +164,8 @@ static void look_at_these(Asked *asked, Rows rows)
    somebody are put from `kept` on; how many there are then. */
 static Py_ssize_t look_at_some(Asked *asked, Best *best, Py_ssize_t first, Py_ssize_t last, Py_ssize_t kept)
 {
-    look_at_these(asked, (Rows){best->places + first, best->scores + first, last - first, SOME, look_at_bytes, 0, 0});
+    look_at_these(asked, (Rows){.places = best->places + first, .scores = best->scores + first, .count = last - first,
+                                .at_once = SOME, .look = look_at_bytes});
     for (Py_ssize_t at = first; at < last; at++) {
         if (isnan(best->scores[at])) continue;
         best->places[kept] = best->places[at];
